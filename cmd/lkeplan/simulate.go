@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -45,6 +48,10 @@ If a workload has an autoscaler, simulate uses the minimum number of pods. With
 --autoscalers max, it uses the maximum. It ignores Jobs that have ended. If a
 pod uses a PersistentVolumeClaim that is not in the manifests, the pod gets no
 node.
+
+A pool with during blocks has the values outside of its blocks. With --during
+night, each pool has the values of its block "night". The report shows which
+values it used.
 
 On the standard tier of LKE, simulate adds the DaemonSets that LKE installs. On
 LKE Enterprise, it does not know these DaemonSets. To add them, save the output
@@ -84,6 +91,7 @@ const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads live --base git:HEAD~1 clusters/prod
   lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --sweep class --pods 40x1cpu,2Gi clusters/prod
+  lkeplan simulate --during night --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --replay snapshots clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
@@ -95,6 +103,7 @@ type simulateSettings struct {
 	keep       string
 	sweep      flags.Choice
 	replay     []string
+	during     []string     // names of blocks
 	bound      flags.Choice // of autoscalers
 	output     flags.Choice
 }
@@ -132,7 +141,9 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringArrayVar(&s.replay, "replay", nil,
 		"report what the pools would have cost with the pods of several snapshots: `PATH` is a file of \"lkeplan snapshot\", "+
 			"or a directory of such files; may be repeated")
-	for _, other := range []string{"sweep", "base", "settle", "keep"} {
+	cmd.Flags().StringArrayVar(&s.during, "during", nil,
+		"use the values of the during blocks with this `NAME`; may be repeated (default: the values outside of all blocks)")
+	for _, other := range []string{"sweep", "base", "settle", "keep", "during"} {
 		cmd.MarkFlagsMutuallyExclusive("replay", other)
 	}
 	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
@@ -186,15 +197,18 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	in, err := pods.Input(compiled.Head, prices)
+	in, notes, err := s.input(pods, prices, compiled.Head)
 	if err != nil {
+		return err
+	}
+	if err := s.knownBlocks(compiled); err != nil {
 		return err
 	}
 	in.Consolidate = settle
 	if s.sweep.Value != "" {
-		return s.runSweep(ctx, env, in, pods.NotesFor(compiled.Head.Cluster))
+		return s.runSweep(ctx, env, in, notes)
 	}
-	report, err := s.report(ctx, pods, prices, in, compiled, against)
+	report, err := s.report(ctx, pods, prices, in, notes, compiled, against)
 	if err != nil {
 		return err
 	}
@@ -204,20 +218,50 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	return s.verdict(report).AsError()
 }
 
-// report simulates the head, and the base if there is one.
+// input is the simulation of the pods with a configuration, with notes about the pods, and about the values of during blocks.
+func (s *simulateSettings) input(pods podsource.Pods, prices *catalog.Catalog, compiled compile.Result) (
+	in simulate.Input, notes []string, err error) {
+	if in, err = pods.Input(compiled, prices); err != nil {
+		return in, nil, err
+	}
+	in.Objects, notes, err = during.Choose(in.Objects, s.during...)
+	return in, append(pods.NotesFor(compiled.Cluster), notes...), err
+}
+
+// knownBlocks checks that each name of --during is that of a during block of the head or of the base.
+func (s *simulateSettings) knownBlocks(compiled comparison.Compared) error {
+	var objects []map[string]any
+	for _, o := range slices.Concat(compiled.Head.Objects, compiled.Base.Objects) {
+		objects = append(objects, o.Defaulted)
+	}
+	known := during.Names(objects)
+	for _, name := range s.during {
+		switch {
+		case slices.Contains(known, name):
+		case len(known) == 0:
+			return fmt.Errorf("--during %s: no pool has during blocks", name)
+		default:
+			return fmt.Errorf("--during %s: no pool has a during block with this name; existing names: %s", name,
+				strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// report simulates the head, and the base if there is one. The notes are about the input.
 func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, prices *catalog.Catalog, in simulate.Input,
-	compiled comparison.Compared, against plan.Revision) (r simulate.Report, err error) {
+	notes []string, compiled comparison.Compared, against plan.Revision) (r simulate.Report, err error) {
 	head, err := simulate.Run(ctx, in)
 	if err != nil {
 		return r, err
 	}
-	head.Notes = append(pods.NotesFor(compiled.Head.Cluster), head.Notes...)
+	head.Notes = append(notes, head.Notes...)
 	if s.comparison.Base == "" {
 		return simulate.NewReport(s.comparison.Dir(), "", head, nil), nil
 	}
 	// If the base does not set the region, it is that of the head.
 	compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
-	old, err := pods.Input(compiled.Base, prices)
+	old, _, err := s.input(pods, prices, compiled.Base)
 	if err != nil {
 		return r, err
 	}
@@ -321,11 +365,15 @@ func (s *simulateSettings) runReplay(ctx context.Context, env *flags.Env) error 
 	if err != nil {
 		return err
 	}
+	_, values, err := during.Choose(timeline.Pools.Objects)
+	if err != nil {
+		return err
+	}
 	ledger, err := simulate.Replay(ctx, timeline)
 	if err != nil {
 		return err
 	}
-	ledger.Notes = append(series.Notes(timeline.Pools.Region), ledger.Notes...)
+	ledger.Notes = slices.Concat(series.Notes(timeline.Pools.Region), values, ledger.Notes)
 	if s.output.Value == "json" {
 		err = diag.JSON(env.Stdout, ledger)
 	} else {

@@ -2,7 +2,7 @@
 // windows in its spec, and all values in an annotation (manifest.During): then it is in its declared form, which commits are
 // compared in. At returns its form at a time, which is applied.
 //
-// It is pure: it reads no clock and no cluster, and knows no kind of object.
+// It is pure: it reads no clock and no cluster.
 package during
 
 import (
@@ -17,7 +17,9 @@ import (
 type State struct {
 	Active []string  // names, sorted
 	Since  time.Time // when the last of them started; zero if none is active
-	Next   time.Time // when other windows are active; zero if that is not within a year, or there are no windows
+	// Next is when other windows are active. It is the zero time if that is not within a year, or there are no windows. It can
+	// be earlier than that for a window that starts again and again while it is active: then it is a time to compute it again.
+	Next time.Time
 }
 
 // At returns an object with the values of a time. The object is not modified; without during blocks, the result is the same
@@ -67,6 +69,7 @@ func stateAt(windows []window, now time.Time) State {
 		}
 		at = next
 	}
+	s.Next = at
 	return s
 }
 
@@ -181,4 +184,27 @@ func Pending(live map[string]any, now time.Time, same Same, edited func(path str
 		due, paths = manifest.WithField(due, path, want, found), append(paths, path)
 	}
 	return due, paths, s, nil
+}
+
+// Cause returns the name of the active window that gives a live object the value of a field, and when it ends: the zero time
+// if that is not within a year. The name is "" if no window does, or if the object has another value.
+func Cause(live map[string]any, path string, now time.Time, same Same) (name string, until time.Time, err error) {
+	d, err := manifest.ReadDuring(live)
+	if d == nil || err != nil {
+		return "", until, err
+	}
+	windows, err := readAll(live, d)
+	if err != nil {
+		return "", until, err
+	}
+	is, _ := manifest.Field(live, path)
+	for _, w := range windows {
+		if value, sets := w.Set[path]; sets && !w.start(now).IsZero() {
+			if !same(path, is, value) {
+				return "", until, nil
+			}
+			return w.Name, stateAt([]window{w}, now).Next, nil
+		}
+	}
+	return "", until, nil
 }

@@ -27,6 +27,7 @@ type outcome struct {
 	stalled      bool
 	failed       bool
 	emitEvent    bool // something has changed, which an event reports
+	unchanged    bool // the objects of the revision match it, and nothing was applied
 
 	// The revision, and the commit that it was built from; "" if no revision was found.
 	revision, origin string

@@ -38,7 +38,9 @@ func (w *Worker) nothingToDo(ctx context.Context, rev *revision) (outcome, bool)
 	w.observe(&quick)
 	rev.observed = quick.observed
 	view := newView(quick.cluster, w.Cache, quick.head)
-	return vars.mask(rev.np, outcomeOf(w.ready(ctx, &quick, view))), true
+	o := vars.mask(rev.np, outcomeOf(w.ready(ctx, &quick, view)))
+	o.unchanged = true
+	return o, true
 }
 
 // recordIsThere reports whether the record of what was last applied is intact. Otherwise the

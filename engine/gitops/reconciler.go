@@ -151,7 +151,9 @@ func (r *Reconciler) reconcile(
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
 	}
-	r.switchSettings(ctx, np) // a new revision may have other during blocks
+	if !o.unchanged { // what was applied may have other during blocks
+		r.switchSettings(ctx, np)
+	}
 	if o.current {
 		r.Counts.SourceChecked(np.Namespace, np.Name, r.Worker.Now())
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -374,4 +375,120 @@ func (u unlisted) ListLabelled(ctx context.Context, apiVersion, kind, label, val
 		return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no binding"))
 	}
 	return u.world.ListLabelled(ctx, apiVersion, kind, label, value)
+}
+
+// versioned is a cluster that refuses an apply to another version of an object than the current one, as an API server does.
+type versioned struct {
+	*world
+	versions map[manifest.Key]int
+	before   func() // called once, before the first apply
+	lists    map[string]int
+}
+
+func (v *versioned) with(obj map[string]any) map[string]any {
+	if obj == nil {
+		return nil
+	}
+	version := fmt.Sprint(1 + v.versions[manifest.KeyOf(obj)])
+	return manifest.WithField(obj, "metadata.resourceVersion", version, true)
+}
+
+func (v *versioned) ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error) {
+	v.lists[kind]++
+	all, err := v.world.ListLabelled(ctx, apiVersion, kind, label, value)
+	for i := range all {
+		all[i] = v.with(all[i])
+	}
+	return all, err
+}
+
+func (v *versioned) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
+	live, err := v.world.Get(ctx, like)
+	return v.with(live), err
+}
+
+func (v *versioned) Apply(ctx context.Context, desired, live map[string]any) (kube.Outcome, error) {
+	if before := v.before; before != nil {
+		v.before = nil
+		before()
+	}
+	key := manifest.KeyOf(desired)
+	if version := manifest.Text(desired, "metadata", "resourceVersion"); version != "" && version != fmt.Sprint(1+v.versions[key]) {
+		return "", kube.ErrChanged
+	}
+	v.versions[key]++
+	return v.world.Apply(ctx, manifest.WithField(desired, "metadata.resourceVersion", nil, false), live)
+}
+
+// TestTwoLeadersSwitchOnce: a leader that another one overtakes between its list and its apply writes nothing, and sends no
+// event. If a user has edited the value in between, no leader overwrites it.
+func TestTwoLeadersSwitchOnce(t *testing.T) {
+	evening := time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC)
+	start := func(t *testing.T) (*clocked, *versioned, func() []notice) {
+		c := newClocked(t, evening)
+		c.pass()
+		c.now = evening.Add(time.Minute)
+		v := &versioned{world: c.world, versions: map[manifest.Key]int{}, lists: map[string]int{}}
+		c.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return v, nil }
+		return c, v, func() []notice { return c.worker.switchSettings(t.Context(), c.np.DeepCopy()) }
+	}
+	t.Run("another leader switches", func(t *testing.T) {
+		c, v, leader := start(t)
+		written := c.written
+		var first []notice
+		v.before = func() { first = leader() }
+		second := leader()
+		if len(first) != 1 || len(second) != 0 || c.written != written+1 || c.cpu() != "0" {
+			t.Errorf("events %v and %v, %d writes, cpu is %s", first, second, c.written-written, c.cpu())
+		}
+	})
+	t.Run("a user edits", func(t *testing.T) {
+		c, v, leader := start(t)
+		written := c.written
+		v.before = func() {
+			c.put(ownedBy(t, manifest.WithField(c.live("NodePool", "", "web"), "spec.limits", map[string]any{"cpu": "100"}, true),
+				"kubectl-edit"))
+			v.versions[manifest.Key{Kind: "NodePool", Name: "web"}]++
+		}
+		if events := leader(); len(events) != 0 || c.written != written || c.cpu() != "100" {
+			t.Errorf("events %v, %d writes, cpu is %s", events, c.written-written, c.cpu())
+		}
+	})
+	t.Run("another controller writes all the time", func(t *testing.T) {
+		c, v, leader := start(t)
+		var race func()
+		race = func() {
+			v.versions[manifest.Key{Kind: "NodePool", Name: "web"}]++
+			v.before = race
+		}
+		v.before = race
+		events := leader()
+		if len(events) != 1 || events[0].reason != lkeplanv1alpha1.ReasonSwitchFailed || c.cpu() != "400" {
+			t.Errorf("events %v, cpu is %s", events, c.cpu())
+		}
+	})
+}
+
+// TestUnchangedObjectsAreListedOnce: a reconciliation that applies nothing does not list the objects with during blocks again
+// after it has switched them. One that reverts an edit does.
+func TestUnchangedObjectsAreListedOnce(t *testing.T) {
+	c := newClocked(t, time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC))
+	v := &versioned{world: c.world, versions: map[manifest.Key]int{}, lists: map[string]int{}}
+	c.worker.Memory = &appliedMemory{}
+	c.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return v, nil }
+	c.pass()
+	c.pass()
+	switching := func() int { // lists in addition to those of the comparison, which lists classes as often
+		clear(v.lists)
+		c.pass()
+		return v.lists["NodePool"] - v.lists["LinodeNodeClass"]
+	}
+	if n := switching(); n != 1 {
+		t.Errorf("nothing has changed, and pools are listed %d times to switch them", n)
+	}
+	live := c.live("NodePool", "", "web")
+	c.put(ownedBy(t, manifest.WithField(live, "spec.limits", map[string]any{"cpu": "7"}, true), "kubectl-edit"))
+	if n := switching(); n != 2 || c.cpu() != "400" {
+		t.Errorf("an edit is reverted to %s, and pools are listed %d times to switch them", c.cpu(), n)
+	}
 }

@@ -263,7 +263,8 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 		}
 	}
 	if len(full) > 0 {
-		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ")})
+		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ") +
+			setDuring(pool, "spec.limits", w.Now)})
 	}
 	says = append(says, w.refusals(pool.Name)...)
 	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {

@@ -176,18 +176,19 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 	case pool.Spec.Replicas != nil:
 		return []string{fmt.Sprintf("pool %s has a fixed number of nodes", pool.Name)}
 	case after == nil:
-		return []string{fmt.Sprintf("pool %s never removes nodes to save cost (consolidate_after is Never)", pool.Name)}
+		return []string{fmt.Sprintf("pool %s never removes nodes to save cost (consolidate_after is Never)%s", pool.Name,
+			setDuring(pool, "spec.disruption.consolidateAfter", w.Now))}
 	case d.ConsolidationPolicy == karpv1.ConsolidationPolicyWhenEmpty && pods > 0:
-		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes (policy WhenEmpty), and %s on the node",
-			pool.Name, are(pods, "pod")))
+		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes (policy WhenEmpty), and %s on the node%s",
+			pool.Name, are(pods, "pod"), setDuring(pool, "spec.disruption.consolidationPolicy", w.Now)))
 	}
 	since := nc.Status.LastPodEventTime.Time
 	if since.IsZero() {
 		since = nc.CreationTimestamp.Time
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
-		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s", w.age(since),
-			timing.WriteDuration(*after)))
+		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s%s", w.age(since),
+			timing.WriteDuration(*after), setDuring(pool, "spec.disruption.consolidateAfter", w.Now)))
 	}
 	return texts
 }
@@ -300,11 +301,11 @@ func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason k
 		n, err := b.GetAllowedDisruptions(timing.ClockAt(w.Now), nodes)
 		switch {
 		case err != nil || n <= 0:
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s", b.Nodes, pool.Name,
-				diag.Counted(nodes, "node"), w.window(b, nodes)))
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s%s", b.Nodes, pool.Name,
+				diag.Counted(nodes, "node"), w.window(b, nodes), setDuring(pool, "spec.disruption.budgets", w.Now)))
 		case n <= len(going):
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows the disruption of %s at a time, and %s", b.Nodes,
-				pool.Name, diag.Counted(n, "node"), goes(going)))
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows the disruption of %s at a time, and %s%s", b.Nodes,
+				pool.Name, diag.Counted(n, "node"), goes(going), setDuring(pool, "spec.disruption.budgets", w.Now)))
 		}
 	}
 	return texts

@@ -4,6 +4,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/during"
@@ -229,4 +233,56 @@ func variantsOf(o object) (pools []object, err error) {
 		pools = append(pools, form)
 	}
 	return pools, nil
+}
+
+// forms are the forms of a pool over time: its during blocks change them.
+type forms struct {
+	object  map[string]any // nil if its budgets do not change
+	current *karpv1.NodePool
+	until   time.Time // when another form applies; zero: not within a year
+}
+
+// formsOf returns the forms of a pool. A pool whose budgets another user has set keeps them: they do not switch.
+func formsOf(pool *karpv1.NodePool) (*forms, error) {
+	f := &forms{current: pool}
+	if pool.Annotations[manifest.AnnotationDuring] == "" {
+		return f, nil
+	}
+	obj, err := manifest.Untyped(pool)
+	if err != nil {
+		return nil, err
+	}
+	d, err := manifest.ReadDuring(obj)
+	if err != nil {
+		return nil, err
+	}
+	for _, names := range append(during.Combinations(d), nil) {
+		form, err := manifest.As[karpv1.NodePool](during.With(obj, d, names...))
+		if err != nil {
+			return nil, err
+		}
+		if equality.Semantic.DeepEqual(form.Spec.Disruption.Budgets, pool.Spec.Disruption.Budgets) {
+			f.object, f.until = obj, time.Unix(0, 0) // the form is computed when it is first needed
+			break
+		}
+	}
+	return f, nil
+}
+
+// at returns the form of the pool at a time, and when another form may apply, at most the limit. Times must not decrease.
+func (f *forms) at(now, limit time.Time) (pool *karpv1.NodePool, until time.Time, err error) {
+	if f.object != nil && !f.until.IsZero() && !f.until.After(now) {
+		form, state, err := during.At(f.object, now)
+		if err != nil {
+			return nil, until, err
+		}
+		if f.current, err = manifest.As[karpv1.NodePool](form); err != nil {
+			return nil, until, err
+		}
+		f.until = state.Next
+	}
+	if f.until.IsZero() || f.until.After(limit) {
+		return f.current, limit, nil
+	}
+	return f.current, f.until, nil
 }

@@ -33,29 +33,36 @@ const (
 )
 
 // PaceOf evaluates the budgets with Karpenter's own code (karpenter v1.14.1, GetAllowedDisruptionsByReason) whenever a
-// budget starts or ends. If nodes are not counted, it assumes a hundred, to find out when any can be disrupted.
+// budget or a during block of the pool starts or ends. If nodes are not counted, it assumes a hundred, to find out when any
+// can be disrupted.
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	counted := nodes
 	if nodes == 0 {
 		counted = 100
 	}
-	schedules, err := schedulesOf(pool)
+	forms, err := formsOf(pool)
 	if err != nil {
 		return nil, err
 	}
-	allowed := func(at time.Time) (int, error) {
-		n, err := pool.GetAllowedDisruptionsByReason(timing.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
-		return min(n, counted), err
-	}
-	pace := &Pace{Closed: closed(pool, counted, now)}
+	pace := &Pace{}
 	first := -1
 	for at, turns := now, 0; at.Before(now.Add(year)) && turns < timing.MostTurns; turns++ {
-		n, err := allowed(at)
+		pool, until, err := forms.at(at, now.Add(year))
 		if err != nil {
 			return nil, err
 		}
-		until := turnAt(schedules, at, now.Add(year))
+		schedules, err := schedulesOf(pool)
+		if err != nil {
+			return nil, err
+		}
+		n, err := pool.GetAllowedDisruptionsByReason(timing.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
+		if err != nil {
+			return nil, err
+		}
+		if n, until = min(n, counted), turnAt(schedules, at, until); turns == 0 {
+			pace.Closed = closed(pool, counted, now)
+		}
 		if n > 0 && first < 0 {
 			first = n
 			if at.After(now) {

@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -112,7 +113,13 @@ func (d *Comparison) forecast(
 		if err != nil {
 			return result, err
 		}
-		return simulate.Run(ctx, in)
+		_, values, err := during.Choose(in.Objects)
+		if err != nil {
+			return result, err
+		}
+		result, err = simulate.Run(ctx, in)
+		result.Notes = append(values, result.Notes...)
+		return result, err
 	}
 	old, err := run(was, before)
 	if err != nil {

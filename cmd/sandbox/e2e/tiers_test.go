@@ -226,6 +226,7 @@ var tests = map[string][]tiered{
 		{name: "TestLateOrPartialCalls", takes: 180 * time.Second},
 		{name: "TestCapacityThatComesBackIsUsedAgain", takes: 60 * time.Second},
 		{name: "TestDoctor", takes: 120 * time.Second},
+		{name: "TestDuringBlockSwitchesValuesAndNoNodes", takes: 330 * time.Second},
 		{name: "TestEachCallOfInstanceModeMayFail", takes: 300 * time.Second},
 		{name: "TestEachFieldOfAClassIsSeenAtItsLinode", takes: 40 * time.Second},
 		{name: "TestEachPanelOfTheDashboardsIsFilled", takes: 40 * time.Second},

@@ -1,0 +1,50 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// setDuring names the active during block that gives a pool the value of a field, and when the block ends, as the end of a
+// sentence; "" if no block does. The path is that of the field, such as spec.limits.
+func setDuring(pool *karpv1.NodePool, path string, now time.Time) string {
+	if pool == nil || pool.Annotations[manifest.AnnotationDuring] == "" {
+		return ""
+	}
+	live, err := manifest.Untyped(pool)
+	if err != nil {
+		return ""
+	}
+	live["apiVersion"], live["kind"] = schemas.Pool.Object.APIVersion, schemas.Pool.Object.Kind // lists leave them out
+	name, until, err := during.Cause(live, path, now, kube.SameFields(live))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("; whether a during block sets it is unknown: %v", err)
+	case name == "":
+		return ""
+	}
+	text := fmt.Sprintf("; the during block %s sets %s", diag.Name(name), schemas.Written(schemas.TypeOf("NodePool"), path))
+	if !until.IsZero() {
+		text += " until " + until.UTC().Format("Mon 2 Jan 15:04 UTC")
+	}
+	return text
+}
+
+// limitedDuring is setDuring for a sentence about the limits of the pool; "" for other sentences about why the pool creates no
+// node.
+func limitedDuring(pool *karpv1.NodePool, reason string, now time.Time) string {
+	if !strings.HasPrefix(reason, "NodePool "+pool.Name+" has no capacity for a node of ") &&
+		!strings.HasPrefix(reason, "the rest of its limits is less ") {
+		return ""
+	}
+	return setDuring(pool, "spec.limits", now)
+}
