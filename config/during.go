@@ -44,7 +44,7 @@ func annotateDuring(table schemas.Block, said *decode.Result) (diags hcl.Diagnos
 		}
 		if len(w.Set) == 0 {
 			diags = append(diags, diag.At("Empty during block", fmt.Sprintf("The during block %q replaces no argument. Possible "+
-				"arguments: %s.", name, strings.Join(switchable(block), ", ")), at(name)))
+				"arguments: %s. A value that is null or empty replaces nothing.", name, strings.Join(switchable(block), ", ")), at(name)))
 		}
 		if _, set := w.Set[replicasPath]; set && table.Type == schemas.Pool.Type {
 			if _, static := manifest.Field(said.Fields, replicasPath); !static {

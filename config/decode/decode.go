@@ -298,7 +298,8 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 			continue
 		}
 		if _, taken := values[label]; taken {
-			d.repeated(table, block)
+			d.fail(diag.At("Duplicate block", fmt.Sprintf("A %s block named %q is already declared here. Give each %s block another "+
+				"name, or merge the blocks.", table.Type, label, table.Type), block.DefRange))
 		}
 		element := at.sub(table.Path + "." + label)
 		d.locate(element.path, Origin{Range: block.DefRange})

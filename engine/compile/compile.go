@@ -179,6 +179,9 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 		o.Defaulted = v.defaulted
 		if len(v.errs) == 0 {
 			wrong := checkDuring(validator, o)
+			for _, d := range wrong {
+				d.Detail += ofModule(*o)
+			}
 			invalid[o.Addr] = wrong.HasErrors()
 			diags = append(diags, wrong...)
 		}
@@ -226,6 +229,14 @@ func failure(summary string, err error) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: err.Error() + "."}
 }
 
+// ofModule names the object of a module: several calls can have the same line.
+func ofModule(o config.Object) string {
+	if o.Addr.Module == "" {
+		return ""
+	}
+	return fmt.Sprintf(" The object is %s.", o.Addr)
+}
+
 // explain turns the API server's errors about an object into diagnostics at the lines of its fields.
 func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
@@ -237,9 +248,7 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 		} else if err.Field != "" {
 			detail = err.Field + ": " + detail
 		}
-		if r.Addr.Module != "" {
-			detail += fmt.Sprintf(" The object is %s.", r.Addr)
-		}
+		detail += ofModule(r)
 		at := origin.Range
 		diags = append(diags, &hcl.Diagnostic{
 			Severity:    hcl.DiagError,

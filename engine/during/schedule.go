@@ -22,10 +22,10 @@ type window struct {
 }
 
 // ErrZone is the error about a time zone.
-var ErrZone = errors.New("unknown time zone")
+var ErrZone = errors.New("not a known time zone")
 
 // ErrDuration is the error about a duration.
-var ErrDuration = errors.New("invalid duration")
+var ErrDuration = errors.New("not a valid duration")
 
 // longest is the longest duration of a window.
 const longest = 366 * 24 * time.Hour
@@ -53,13 +53,13 @@ func read(w manifest.DuringWindow) (window, error) {
 		return r, err
 	}
 	if r.lasts, err = time.ParseDuration(w.Duration); err != nil || r.lasts < time.Second || r.lasts > longest {
-		return r, fmt.Errorf("%w: %q is not a time from one second to a year", ErrDuration, w.Duration)
+		return r, fmt.Errorf("%q is %w: write a time from 1s to 8784h (366 days), such as 10h", w.Duration, ErrDuration)
 	}
 	if w.TimeZone == "" {
 		return r, nil
 	}
 	if r.zone, err = time.LoadLocation(w.TimeZone); err != nil || r.zone == time.Local {
-		return r, fmt.Errorf("%w: %q is not a name such as \"Europe/Berlin\"", ErrZone, w.TimeZone)
+		return r, fmt.Errorf("%q is %w: write a name of the time zone database, such as Europe/Berlin or UTC", w.TimeZone, ErrZone)
 	}
 	return r, nil
 }

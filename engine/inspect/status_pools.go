@@ -116,8 +116,8 @@ func drift(obj map[string]any) (says []Remark, err error) {
 	}
 	fields, err := plan.SetByOthers(obj, kube.FieldManager)
 	for _, f := range fields {
-		says = append(says, Remark{What: RemarkDrift, Text: fmt.Sprintf("%s was set by %s and is in no configuration: declare it, or "+
-			"remove it with kubectl edit", f.Path, strings.Join(f.Owners, ", "))})
+		says = append(says, Remark{What: RemarkDrift, Text: fmt.Sprintf("%s was set by %s and not by lkeplan: compare it with the "+
+			"configuration with lkeplan diff --base live", f.Path, strings.Join(f.Owners, ", "))})
 	}
 	return says, err
 }

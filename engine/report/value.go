@@ -37,8 +37,11 @@ func fieldValues(c plan.Change, f plan.Field) (before, after string) {
 		return diag.OneLine(during.Block(c.Block, d.Windows[i], d.Base))
 	}
 	before, after = text(c.Old), text(c.New)
-	if before != "" && after != "" { // both have arrows
-		before, after = "("+before+")", "("+after+")"
+	if before != "" { // the values have arrows, too
+		before = "(" + before + ")"
+		if after != "" {
+			after = "(" + after + ")"
+		}
 	}
 	return before, after
 }

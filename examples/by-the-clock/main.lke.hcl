@@ -1,4 +1,4 @@
-# A pool that gets no new nodes at night, and consolidates faster then.
+# A pool that gets no new nodes at night.
 
 cluster {
   name   = "dev"

@@ -4,7 +4,7 @@ pool "web" {
   during "night" {
     schedule  = "0 20 * * *"
     duration  = "10h"
-    time_zone = "Europe/Berln" # want: Unknown time zone
+    time_zone = "Europe/Berln" # want: Unknown time zone: "Europe/Berln" is not a known time zone: write a name of the time zone database, such as Europe/Berlin or UTC.
     limits    = { cpu = 0 }
   }
 }
