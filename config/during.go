@@ -26,9 +26,9 @@ func annotateDuring(table schemas.Block, said *decode.Result) (diags hcl.Diagnos
 	at := func(path string) hcl.Range { return said.Origins.Find(schemas.DuringPath + "." + path).Range }
 	if len(named) > schemas.MaxDuring {
 		last := slices.Sorted(maps.Keys(named))[schemas.MaxDuring]
-		return hcl.Diagnostics{diag.At("Too many during blocks", fmt.Sprintf("A %s can have at most %d during blocks, not %d. "+
-			"A schedule can name several hours or days: \"0 6,18 * * mon-fri\".", table.Type, schemas.MaxDuring, len(named)),
-			at(last))}
+		return hcl.Diagnostics{diag.At("Too many during blocks", fmt.Sprintf("A %s can have at most %d during blocks, "+
+			"not %d. A schedule can name several hours or days: \"0 6,18 * * mon-fri\".", table.Type, schemas.MaxDuring,
+			len(named)), at(last))}
 	}
 	d := manifest.During{Base: map[string]any{}}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
@@ -43,14 +43,14 @@ func annotateDuring(table schemas.Block, said *decode.Result) (diags hcl.Diagnos
 			}
 		}
 		if len(w.Set) == 0 {
-			diags = append(diags, diag.At("Empty during block", fmt.Sprintf("The during block %q replaces no argument. Possible "+
-				"arguments: %s.", name, strings.Join(switchable(block), ", ")), at(name)))
+			diags = append(diags, diag.At("Empty during block", fmt.Sprintf("The during block %q replaces no argument. "+
+				"Possible arguments: %s.", name, strings.Join(switchable(block), ", ")), at(name)))
 		}
 		if _, set := w.Set[replicasPath]; set && table.Type == schemas.Pool.Type {
 			if _, static := manifest.Field(said.Fields, replicasPath); !static {
-				diags = append(diags, diag.At("Pool without replicas", fmt.Sprintf("The during block %q sets replicas, and the pool does "+
-					"not: a pool cannot switch between a fixed number of nodes and scaling with pods. Set replicas in the pool, too, or "+
-					"remove them here.", name), at(name+"."+replicasPath)))
+				diags = append(diags, diag.At("Pool without replicas", fmt.Sprintf("The during block %q sets replicas, and "+
+					"the pool does not: a pool cannot switch between a fixed number of nodes and scaling with pods. Set "+
+					"replicas in the pool, too, or remove them here.", name), at(name+"."+replicasPath)))
 			}
 		}
 		d.Windows = append(d.Windows, w)
