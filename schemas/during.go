@@ -9,8 +9,8 @@ const DuringPath = "during"
 // MaxDuring is the maximum number of during blocks of an object: all combinations of them are checked.
 const MaxDuring = 6
 
-// during is the table of the during blocks of an object. Each argument replaces the argument of the same name as a whole.
-// None of them may replace a node through the hash or the requirements of a pool.
+// during is the table of the during blocks of an object. Each argument replaces the argument of the same name as a
+// whole. None of them may replace a node through the hash or the requirements of a pool.
 func during(doc string, args []Arg, blocks ...Block) Block {
 	return Block{
 		Type:   During,
@@ -31,18 +31,19 @@ func during(doc string, args []Arg, blocks ...Block) Block {
 	}
 }
 
-var poolDuring = during("Other values of some arguments at recurring times. Only a NodePlan switches between the values; "+
-	"`lkeplan apply` sets the current ones. The values replace no nodes: arguments such as labels and requirements are not "+
-	"possible. Guards, freezes and windows evaluate a during block when its commit is applied, as if its values applied "+
-	"permanently from then on. Two during blocks that set the same argument must not overlap. The prices of diff are those of the most "+
-	"expensive values for the maximum, and of the cheapest values for the minimum. An object can have 6 during blocks.",
+var poolDuring = during("Other values of some arguments at recurring times. Only a NodePlan switches between the "+
+	"values; `lkeplan apply` sets the current ones. The values replace no nodes: arguments such as labels and "+
+	"requirements are not possible. Guards, freezes and windows evaluate a during block when its commit is applied, "+
+	"as if its values applied permanently from then on. Two during blocks that set the same argument must not "+
+	"overlap. The prices of diff are those of the most expensive values for the maximum, and of the cheapest values "+
+	"for the minimum. An object can have 6 during blocks.",
 	[]Arg{
 		{Name: "limits", Path: "spec.limits", Kind: Quantities, Keys: nodeResources,
 			Doc: "All limits of the pool, such as { cpu = 0 }: no new nodes. Existing nodes stay."},
 		{Name: "weight", Path: "spec.weight", Kind: Number, Doc: "The weight of the pool."},
 		{Name: "replicas", Path: "spec.replicas", Kind: Number,
-			Doc: "The number of nodes of the pool. The pool must set replicas, too: it cannot switch between a fixed number and " +
-				"scaling with pods. If it is lower, Karpenter deletes nodes immediately, regardless of budgets."},
+			Doc: "The number of nodes of the pool. The pool must set replicas, too: it cannot switch between a fixed " +
+				"number and scaling with pods. If it is lower, Karpenter deletes nodes immediately, regardless of budgets."},
 	},
 	Block{
 		Type: "disruption",
@@ -53,14 +54,14 @@ var poolDuring = during("Other values of some arguments at recurring times. Only
 			{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration,
 				Doc: `How long a node must be without new or removed pods before it can be consolidated, or "Never".`},
 		},
-		Blocks: []Block{budgetOf("The number of nodes that can be disrupted at the same time. If there are any budgets here, " +
-			"the budgets of the pool do not apply.")},
+		Blocks: []Block{budgetOf("The number of nodes that can be disrupted at the same time. If there are any budgets " +
+			"here, the budgets of the pool do not apply.")},
 	})
 
 var bufferDuring = during("Another size of the buffer at recurring times. Only a NodePlan switches between the sizes; "+
-	"`lkeplan apply` sets the current one. Guards, freezes and windows evaluate a during block when its commit is applied, as "+
-	"if its values applied permanently from then on. Two during blocks that set the same argument must not overlap. A buffer can have 6 "+
-	"during blocks.",
+	"`lkeplan apply` sets the current one. Guards, freezes and windows evaluate a during block when its commit is "+
+	"applied, as if its values applied permanently from then on. Two during blocks that set the same argument must "+
+	"not overlap. A buffer can have 6 during blocks.",
 	[]Arg{
 		{Name: "replicas", Path: "spec.replicas", Kind: Number, Doc: "The number of pods to reserve capacity for."},
 		{Name: "percentage", Path: "spec.percentage", Kind: Number,

@@ -218,7 +218,8 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	return s.verdict(report).AsError()
 }
 
-// input is the simulation of the pods with a configuration, with notes about the pods, and about the values of during blocks.
+// input is the simulation of the pods with a configuration, with notes about the pods, and about the values of during
+// blocks.
 func (s *simulateSettings) input(pods podsource.Pods, prices *catalog.Catalog, compiled compile.Result) (
 	in simulate.Input, notes []string, err error) {
 	if in, err = pods.Input(compiled, prices); err != nil {

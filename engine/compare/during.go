@@ -67,8 +67,8 @@ func undated(live map[string]any) map[string]any {
 	return manifest.Annotated(base, manifest.AnnotationDuring, "")
 }
 
-// declare sets the declared forms of a target, in which a plan compares it. A field that another user has set is compared
-// with the value that is applied now.
+// declare sets the declared forms of a target, in which a plan compares it. A field that another user has set is
+// compared with the value that is applied now.
 func (t *Target) declare(ctx context.Context, desired map[string]any, predict Predictor) error {
 	base, edited, err := declared(t.Live)
 	if err != nil {

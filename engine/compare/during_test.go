@@ -38,7 +38,8 @@ func TestDuringIsEvaluatedAsPermanentChange(t *testing.T) {
 		effect                         plan.Effect
 		deleted                        int
 	}{
-		{name: "a limit", before: "limits = { cpu = 400 }", after: "limits = { cpu = 400 }\n" + night("limits = { cpu = 0 }")},
+		{name: "a limit", before: "limits = { cpu = 400 }",
+			after: "limits = { cpu = 400 }\n" + night("limits = { cpu = 0 }")},
 		{name: "consolidated sooner", before: disruption(merge, "2h"), after: disruption(merge, "2h") +
 			night(loose(`consolidate_after = "1m"`)), want: []string{"web"}, removable: 3},
 		{name: "consolidated at night only", before: disruption(merge, "Never"), after: disruption(merge, "Never") +
@@ -55,18 +56,24 @@ func TestDuringIsEvaluatedAsPermanentChange(t *testing.T) {
 		{name: "another value at the same time", before: disruption(merge, "2h") + night(loose(`consolidate_after = "1m"`)),
 			after: disruption(merge, "2h") + night(loose(`consolidate_after = "2m"`))},
 		{name: "another name", before: disruption(merge, "2h") + night(loose(`consolidate_after = "1m"`)),
-			after: disruption(merge, "2h") + strings.ReplaceAll(night(loose(`consolidate_after = "1m"`)), "\"night\"", "\"dark\"")},
+			after: disruption(merge, "2h") + strings.ReplaceAll(night(loose(`consolidate_after = "1m"`)), "\"night\"",
+				"\"dark\"")},
 		{name: "more budgets", before: disruption(merge, "2h", cut), after: disruption(merge, "2h", cut) +
 			night(loose("budget {\n nodes = \"100%\"\n}")), want: []string{"web"}, removable: 3},
 		{name: "a wider policy", before: disruption(empty, "2h"), after: disruption(empty, "2h") +
 			night(loose(`policy = "WhenEmptyOrUnderutilized"`)), want: []string{"web"}, removable: 3},
-		{name: "a weight", before: "weight = 10", after: "weight = 10\n" + night("weight = 1"), want: []string{"merged", "web"}, removable: 3},
-		{name: "fewer replicas", before: "replicas = 3", after: "replicas = 3\n" + night("replicas = 1"), effect: plan.DeleteNodes, deleted: 2},
+		{name: "a weight", before: "weight = 10", after: "weight = 10\n" + night("weight = 1"),
+			want: []string{"merged", "web"}, removable: 3},
+		{name: "fewer replicas", before: "replicas = 3", after: "replicas = 3\n" + night("replicas = 1"),
+			effect: plan.DeleteNodes, deleted: 2},
 		{name: "more replicas", before: "replicas = 3", after: "replicas = 3\n" + night("replicas = 5")},
-		{name: "more replicas end", before: "replicas = 3\n" + night("replicas = 5"), after: "replicas = 3", effect: plan.DeleteNodes},
-		{name: "a smaller buffer", more: buffer(""), and: buffer(night("replicas = 1")), want: []string{"empty", "merged", "web"}, removable: 3},
+		{name: "more replicas end", before: "replicas = 3\n" + night("replicas = 5"), after: "replicas = 3",
+			effect: plan.DeleteNodes},
+		{name: "a smaller buffer", more: buffer(""), and: buffer(night("replicas = 1")),
+			want: []string{"empty", "merged", "web"}, removable: 3},
 		{name: "a larger buffer", more: buffer(""), and: buffer(night("replicas = 4"))},
-		{name: "a larger buffer ends", more: buffer(night("replicas = 4")), and: buffer(""), want: []string{"empty", "merged", "web"}, removable: 3},
+		{name: "a larger buffer ends", more: buffer(night("replicas = 4")), and: buffer(""),
+			want: []string{"empty", "merged", "web"}, removable: 3},
 	}
 	prices, err := catalog.Embedded()
 	if err != nil {
@@ -103,7 +110,8 @@ func TestDuringIsEvaluatedAsPermanentChange(t *testing.T) {
 				t.Errorf("%d nodes may be removed, %d are deleted, want %d and %d; pools:\n%s", removable, deleted, test.removable,
 					test.deleted, diff)
 			}
-			if test.effect != "" && effect != test.effect || len(test.want) == 0 && test.effect == "" && effect == plan.MayRemove {
+			if test.effect != "" && effect != test.effect || len(test.want) == 0 && test.effect == "" &&
+				effect == plan.MayRemove {
 				t.Errorf("effect %s, want %s", effect, test.effect)
 			}
 		})
@@ -140,14 +148,15 @@ func TestCostsAreThoseOfAllTimes(t *testing.T) {
 	}
 }
 
-// TestSwitchIsNoDrift: in a window and outside of it, the plan is empty and there is no drift. An edit is found, with the
-// value that it is reverted to now.
+// TestSwitchIsNoDrift: in a window and outside of it, the plan is empty and there is no drift. An edit is found, with
+// the value that it is reverted to now.
 func TestSwitchIsNoDrift(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := compiled(t, fleet("limits = { cpu = 400 }\n"+night("limits = { cpu = 0 }\n"+"disruption {\n  budget {\n    nodes = \"0\"\n  }\n}"), ""))
+	head := compiled(t, fleet("limits = { cpu = 400 }\n"+night("limits = { cpu = 0 }\n"+
+		"disruption {\n  budget {\n    nodes = \"0\"\n  }\n}"), ""))
 	dark, noon := time.Date(2026, 11, 23, 21, 0, 0, 0, time.UTC), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
@@ -195,7 +204,8 @@ func TestSwitchIsNoDrift(t *testing.T) {
 				if manifest.Name(obj) == "web" {
 					setByHand(obj, "limits", map[string]any{"cpu": edit})
 					entries := manifest.Map(obj, "metadata")["managedFields"].([]any)
-					manifest.Map(entries[len(entries)-1].(map[string]any), "fieldsV1", "f:spec", "f:limits")["f:cpu"] = map[string]any{}
+					manifest.Map(entries[len(entries)-1].(map[string]any), "fieldsV1", "f:spec",
+						"f:limits")["f:cpu"] = map[string]any{}
 				}
 			}
 			found, err := Live(t.Context(), head, memory(objects), LiveOptions{Base: head, Prices: prices, Now: now})
@@ -208,7 +218,8 @@ func TestSwitchIsNoDrift(t *testing.T) {
 					text += fmt.Sprintf("%s %v → %v;", f.Path, f.Before, f.After)
 				}
 			}
-			if want := fmt.Sprintf("spec.limits.cpu %s → %s;", edit, value); edit != value && text != want || edit == value && text != "" {
+			if want := fmt.Sprintf("spec.limits.cpu %s → %s;", edit, value); edit != value && text != want ||
+				edit == value && text != "" {
 				t.Errorf("at %s, the edit to %s is shown as %q", now, edit, text)
 			}
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// checkDuring reports mistakes in the during blocks of an object: schedules, windows that overlap, and values that the API
-// server would refuse, in all combinations. It sets the defaults of the fields that the blocks set and the object does not,
-// so that the values outside of all windows are known.
+// checkDuring reports mistakes in the during blocks of an object: schedules, windows that overlap, and values that the
+// API server would refuse, in all combinations. It sets the defaults of the fields that the blocks set and the object
+// does not, so that the values outside of all windows are known.
 func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnostics) {
 	d, err := manifest.ReadDuring(o.Manifest)
 	if err != nil {
@@ -47,9 +47,10 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 	}
 	for _, overlap := range during.Overlaps(d) {
 		origin := at(overlap.Second)
-		diags = append(diags, origin.Error("Overlapping during blocks", fmt.Sprintf("The during blocks %q and %q both set %s, and both are "+
-			"active at %s, for example. Change a schedule or a duration, or set it in one of them only.", overlap.First,
-			overlap.Second, schemas.Written(o.Addr.Type, overlap.Path), overlap.At.Format("15:04 UTC on Monday 2 January 2006"))))
+		diags = append(diags, origin.Error("Overlapping during blocks", fmt.Sprintf("The during blocks %q and %q both "+
+			"set %s, and both are active at %s, for example. Change a schedule or a duration, or set it in one of them only.",
+			overlap.First, overlap.Second, schemas.Written(o.Addr.Type, overlap.Path),
+			overlap.At.Format("15:04 UTC on Monday 2 January 2006"))))
 	}
 	if diags.HasErrors() {
 		return diags
@@ -99,15 +100,15 @@ func checkCombinations(validator *kube.Validator, o config.Object, d *manifest.D
 				}
 			}
 			origin := o.Origins.Find(schemas.DuringPath + "." + name + "." + err.Field)
-			diags = append(diags, origin.Error("Invalid "+o.Kind(), fmt.Sprintf("With the values of during block %s, the object is "+
-				"invalid: %s: %s", strings.Join(names, " and "), err.Field, complaint(err))))
+			diags = append(diags, origin.Error("Invalid "+o.Kind(), fmt.Sprintf("With the values of during block %s, the "+
+				"object is invalid: %s: %s", strings.Join(names, " and "), err.Field, complaint(err))))
 		}
 		if len(errs) > 0 {
 			return diags // further combinations have the same error
 		}
 		if changed, err := plan.TemplateHash(defaulted); err != nil || changed != hash {
-			return append(diags, failure("Invalid during block", fmt.Errorf("%s has another hash in during block %s; this is a bug in "+
-				"lkeplan", o.Addr, strings.Join(names, " and "))))
+			return append(diags, failure("Invalid during block", fmt.Errorf("%s has another hash in during block %s; this "+
+				"is a bug in lkeplan", o.Addr, strings.Join(names, " and "))))
 		}
 	}
 	return nil

@@ -27,8 +27,9 @@ func Names(objects []map[string]any) []string {
 
 func isPool(obj map[string]any) bool { return manifest.Kind(obj) == schemas.Pool.Object.Kind }
 
-// Choose returns objects in which pools have the values of the windows with some names, regardless of the time, and sentences
-// about the values of the pools with during blocks. Names that a pool does not have are ignored. The objects are not modified.
+// Choose returns objects in which pools have the values of the windows with some names, regardless of the time, and
+// sentences about the values of the pools with during blocks. Names that a pool does not have are ignored. The objects
+// are not modified.
 func Choose(objects []map[string]any, names ...string) (chosen []map[string]any, notes []string, err error) {
 	chosen = slices.Clone(objects)
 	for i, obj := range objects {
@@ -54,8 +55,8 @@ func Choose(objects []map[string]any, names ...string) (chosen []map[string]any,
 			continue
 		}
 		if !slices.ContainsFunc(Combinations(d), func(set []string) bool { return slices.Equal(set, active) }) {
-			return nil, nil, fmt.Errorf("the during blocks %s of %s set the same argument, so they do not apply at the same time",
-				strings.Join(active, " and "), object)
+			return nil, nil, fmt.Errorf("the during blocks %s of %s set the same argument, so they do not apply at "+
+				"the same time", strings.Join(active, " and "), object)
 		}
 		chosen[i] = With(obj, d, active...)
 		notes = append(notes, fmt.Sprintf("The %s has the values of during %s.", object, strings.Join(active, " and ")))

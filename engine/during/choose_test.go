@@ -20,12 +20,12 @@ func TestChosenBlocksApplyRegardlessOfTheTime(t *testing.T) {
 		cpu, err string
 		notes    []string
 	}{
-		{nil, "400", "", []string{"The pool web has the values outside of its during blocks: night (Mon-Fri 20:00 UTC for 10h), " +
-			"noon (daily 12:00 UTC for 1h), weekend (Sat 12:00 UTC for 24h)."}},
+		{nil, "400", "", []string{"The pool web has the values outside of its during blocks: night (Mon-Fri 20:00 UTC " +
+			"for 10h), noon (daily 12:00 UTC for 1h), weekend (Sat 12:00 UTC for 24h)."}},
 		{[]string{"weekend", "other"}, "8", "", []string{"The pool web has the values of during weekend."}},
 		{[]string{"noon", "night"}, "0", "", []string{"The pool web has the values of during night and noon."}},
-		{[]string{"weekend", "night"}, "", "the during blocks night and weekend of pool web set the same argument, so they do " +
-			"not apply at the same time", nil},
+		{[]string{"weekend", "night"}, "", "the during blocks night and weekend of pool web set the same argument, so " +
+			"they do not apply at the same time", nil},
 	}
 	for _, test := range tests {
 		objects := []map[string]any{plain, pool(t, night, weekend, weight)}

@@ -1,6 +1,6 @@
-// Package during decides which values the during blocks of an object set at a time. The object has the values outside of all
-// windows in its spec, and all values in an annotation (manifest.During): then it is in its declared form, which commits are
-// compared in. At returns its form at a time, which is applied.
+// Package during decides which values the during blocks of an object set at a time. The object has the values outside
+// of all windows in its spec, and all values in an annotation (manifest.During): then it is in its declared form, which
+// commits are compared in. At returns its form at a time, which is applied.
 //
 // It is pure: it reads no clock and no cluster.
 package during
@@ -17,13 +17,15 @@ import (
 type State struct {
 	Active []string  // names, sorted
 	Since  time.Time // when the last of them started; zero if none is active
-	// Next is when other windows are active. It is the zero time if that is not within a year, or there are no windows. It can
-	// be earlier than that for a window that starts again and again while it is active: then it is a time to compute it again.
+	// Next is when other windows are active. It is the zero time if that is not within a year, or there are no windows. It
+	// can be earlier than that for a window that starts again and again while it is active: then it is a time to compute
+	// it again.
 	Next time.Time
 }
 
-// At returns an object with the values of a time. The object is not modified; without during blocks, the result is the same
-// object. If two active windows set the same field, the first by name counts: the compiler reports windows that overlap.
+// At returns an object with the values of a time. The object is not modified; without during blocks, the result is the
+// same object. If two active windows set the same field, the first by name counts: the compiler reports windows that
+// overlap.
 func At(object map[string]any, now time.Time) (map[string]any, State, error) {
 	d, err := manifest.ReadDuring(object)
 	if d == nil || err != nil {
@@ -129,8 +131,8 @@ func Combinations(d *manifest.During) (sets [][]string) {
 // decides that, which this package does not read.
 type Same func(path string, a, b any) bool
 
-// Declared returns a live object in its declared form. A field that has none of the values of the object's during blocks, or
-// for which edited is true, keeps its value, and is in the list: another user has changed it.
+// Declared returns a live object in its declared form. A field that has none of the values of the object's during
+// blocks, or for which edited is true, keeps its value, and is in the list: another user has changed it.
 func Declared(live map[string]any, same Same, edited func(path string) bool) (
 	declared map[string]any, kept []string, err error) {
 	d, err := manifest.ReadDuring(live)
@@ -162,8 +164,8 @@ func expected(live map[string]any, d *manifest.During, path string, same Same) b
 	})
 }
 
-// Pending returns the fields of a live object that do not have the values of a time, of those that still have one of the
-// values of its during blocks.
+// Pending returns the fields of a live object that do not have the values of a time, of those that still have one of
+// the values of its during blocks.
 func Pending(live map[string]any, now time.Time, same Same, edited func(path string) bool) (
 	due map[string]any, paths []string, s State, err error) {
 	d, err := manifest.ReadDuring(live)
@@ -186,8 +188,8 @@ func Pending(live map[string]any, now time.Time, same Same, edited func(path str
 	return due, paths, s, nil
 }
 
-// Cause returns the name of the active window that gives a live object the value of a field, and when it ends: the zero time
-// if that is not within a year. The name is "" if no window does, or if the object has another value.
+// Cause returns the name of the active window that gives a live object the value of a field, and when it ends: the zero
+// time if that is not within a year. The name is "" if no window does, or if the object has another value.
 func Cause(live map[string]any, path string, now time.Time, same Same) (name string, until time.Time, err error) {
 	d, err := manifest.ReadDuring(live)
 	if d == nil || err != nil {

@@ -51,21 +51,25 @@ func TestClocksThatChange(t *testing.T) {
 		at                             map[string]string
 	}{
 		{"starts on the clock", "0 20 * * *", "10h", zone, map[string]string{
-			"2026-03-27T18:59:59Z": "400", "2026-03-27T19:00:00Z": "0", "2026-03-28T04:59:59Z": "0", "2026-03-28T05:00:00Z": "400",
+			"2026-03-27T18:59:59Z": "400", "2026-03-27T19:00:00Z": "0", "2026-03-28T04:59:59Z": "0",
+			"2026-03-28T05:00:00Z": "400",
 			"2026-03-29T17:59:59Z": "400", "2026-03-29T18:00:00Z": "0",
 		}},
 		{"a night with 23 hours ends later on the clock", "0 20 * * *", "10h", zone, map[string]string{
 			"2026-03-28T19:00:00Z": "0", "2026-03-29T04:59:59Z": "0", "2026-03-29T05:00:00Z": "400",
 		}},
 		{"a start that is skipped", "30 2 * * *", "1h", zone, map[string]string{
-			"2026-03-29T00:59:59Z": "400", "2026-03-29T01:00:00Z": "0", "2026-03-29T01:59:59Z": "0", "2026-03-29T02:00:00Z": "400",
+			"2026-03-29T00:59:59Z": "400", "2026-03-29T01:00:00Z": "0", "2026-03-29T01:59:59Z": "0",
+			"2026-03-29T02:00:00Z": "400",
 		}},
 		{"a start that is repeated", "30 2 * * *", "20m", zone, map[string]string{
-			"2026-10-25T00:30:00Z": "0", "2026-10-25T00:50:00Z": "400", "2026-10-25T01:30:00Z": "400", "2026-10-25T01:40:00Z": "400",
+			"2026-10-25T00:30:00Z": "0", "2026-10-25T00:50:00Z": "400", "2026-10-25T01:30:00Z": "400",
+			"2026-10-25T01:40:00Z": "400",
 			"2026-10-26T01:30:00Z": "0",
 		}},
 		{"UTC has no changes", "0 20 * * mon-fri", "10h", "", map[string]string{
-			"2026-03-27T20:00:00Z": "0", "2026-03-28T05:59:59Z": "0", "2026-03-28T06:00:00Z": "400", "2026-03-28T20:00:00Z": "400",
+			"2026-03-27T20:00:00Z": "0", "2026-03-28T05:59:59Z": "0", "2026-03-28T06:00:00Z": "400",
+			"2026-03-28T20:00:00Z": "400",
 			"2026-03-30T20:00:00Z": "0",
 		}},
 		{"starts that overlap with themselves", "0 * * * *", "90m", "", map[string]string{
@@ -139,7 +143,8 @@ func TestStartsMatchEachMinute(t *testing.T) {
 				}
 				active := !started.IsZero() && at.Before(started.Add(time.Duration(lasts)*time.Minute))
 				if got := cpu(t, obj, at.Format(time.RFC3339)) == "0"; got != active {
-					t.Fatalf("%02d:%02d in %s for %dm: active at %s (%s) is %t, want %t", hour, minute, zone, lasts, at, local, got, active)
+					t.Fatalf("%02d:%02d in %s for %dm: active at %s (%s) is %t, want %t", hour, minute, zone, lasts, at, local, got,
+						active)
 				}
 			}
 		}
@@ -154,7 +159,8 @@ func TestOverlaps(t *testing.T) {
 		{window("a", "0 20 * * *", "10h", "", "0"), window("b", "0 6 * * *", "1h", "", "1"), ""},
 		{window("a", "0 20 * * *", "10h", "", "0"), window("b", "59 5 * * *", "1h", "", "1"), "2026-01-01T05:59:00Z"},
 		// Only while Berlin has summer time.
-		{window("a", "0 20 * * *", "1h", "Europe/Berlin", "0"), window("b", "0 18 * * *", "1h", "", "1"), "2026-03-29T18:00:00Z"},
+		{window("a", "0 20 * * *", "1h", "Europe/Berlin", "0"), window("b", "0 18 * * *", "1h", "", "1"),
+			"2026-03-29T18:00:00Z"},
 		{window("a", "0 0 29 2 *", "1h", "", "0"), window("b", "0 0 * * tue", "1h", "", "1"), "2028-02-29T00:00:00Z"},
 		{window("a", "* * * * *", "1m", "", "0"), window("b", "0 0 1 1 *", "1s", "", "1"), "2027-01-01T00:00:00Z"},
 	}
@@ -193,7 +199,8 @@ func TestManualEditsAreNoSwitches(t *testing.T) {
 		{name: "back", live: set("0"), at: day, edited: none, paths: []string{"spec.limits"}},
 		{name: "edited", live: set("100"), at: night, edited: none, kept: []string{"spec.limits"}},
 		{name: "edited to a value of the blocks", live: set("400"), at: night, edited: all, kept: []string{"spec.limits"}},
-		{name: "removed", live: manifest.WithField(obj, "spec.limits", nil, false), at: night, edited: none, kept: []string{"spec.limits"}},
+		{name: "removed", live: manifest.WithField(obj, "spec.limits", nil, false), at: night, edited: none,
+			kept: []string{"spec.limits"}},
 	}
 	for _, test := range tests {
 		_, paths, _, err := during.Pending(test.live, test.at, kube.SameFields(test.live), test.edited)

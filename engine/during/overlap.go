@@ -9,7 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// epoch is the start of the years in which overlaps are looked for. It is fixed, so that a commit always compiles alike.
+// epoch is the start of the years in which overlaps are looked for. It is fixed, so that a commit always compiles
+// alike.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // years is the number of these years: one of them is a leap year.
@@ -22,8 +23,8 @@ type Overlap struct {
 	At            time.Time
 }
 
-// Overlaps returns the first overlap of each two windows that set the same field, in the years from 2026 on. The windows must
-// be valid.
+// Overlaps returns the first overlap of each two windows that set the same field, in the years from 2026 on. The
+// windows must be valid.
 func Overlaps(d *manifest.During) (all []Overlap) {
 	if d == nil {
 		return nil

@@ -30,8 +30,8 @@ var ErrDuration = errors.New("not a valid duration")
 // longest is the longest duration of a window.
 const longest = 366 * 24 * time.Hour
 
-// Check returns what is wrong with the schedule, the time zone or the duration of a during block; nil if nothing is. Errors
-// about the time zone are ErrZone, those about the duration ErrDuration.
+// Check returns what is wrong with the schedule, the time zone or the duration of a during block; nil if nothing is.
+// Errors about the time zone are ErrZone, those about the duration ErrDuration.
 func Check(w manifest.DuringWindow) error {
 	read, err := read(w)
 	if err == nil && read.clock.Next(epoch).IsZero() {
@@ -83,8 +83,8 @@ func (w window) starts(after time.Time) time.Time {
 	}
 }
 
-// start is when the window that is active at a time started: of several starts within the duration, the first. It is the
-// zero time if the window is not active. Its end is exclusive.
+// start is when the window that is active at a time started: of several starts within the duration, the first. It is
+// the zero time if the window is not active. Its end is exclusive.
 func (w window) start(at time.Time) time.Time {
 	if start := w.starts(at.Add(-w.lasts)); !start.IsZero() && !start.After(at) {
 		return start

@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Period describes when a window is active: Mon-Fri 20:00 UTC for 10h. A schedule that is not about days of the week keeps
-// its cron notation: "0 20 1 * *" UTC for 10h.
+// Period describes when a window is active: Mon-Fri 20:00 UTC for 10h. A schedule that is not about days of the week
+// keeps its cron notation: "0 20 1 * *" UTC for 10h.
 func Period(w manifest.DuringWindow) string {
 	zone := "UTC"
 	if w.TimeZone != "" {
@@ -114,8 +114,8 @@ func elementText(e any) string {
 	return text
 }
 
-// Block describes a during block: Mon-Fri 20:00 UTC for 10h: limits.cpu 400 → 0. The base are the values outside of all
-// windows, by path.
+// Block describes a during block: Mon-Fri 20:00 UTC for 10h: limits.cpu 400 → 0. The base are the values outside of
+// all windows, by path.
 func Block(blockType string, w manifest.DuringWindow, base map[string]any) string {
 	var changes []string
 	for _, path := range slices.Sorted(maps.Keys(w.Set)) {

@@ -26,10 +26,11 @@ func switchable() []schemas.Object {
 	return []schemas.Object{*schemas.Pool.Object, *schemas.Buffer.Object}
 }
 
-// switchSettings applies the values of now to the objects of a NodePlan that have during blocks, writes the blocks that are
-// active into the status, and returns events. The values are those of the objects' annotations, which are the last applied
-// ones of each object: so values also switch while a new revision does not compile, waits or is tried, and while its source
-// is not available. It changes no field that another user has set: only a reconciliation of the revision reverts that.
+// switchSettings applies the values of now to the objects of a NodePlan that have during blocks, writes the blocks that
+// are active into the status, and returns events. The values are those of the objects' annotations, which are the last
+// applied ones of each object: so values also switch while a new revision does not compile, waits or is tried, and
+// while its source is not available. It changes no field that another user has set: only a reconciliation of the
+// revision reverts that.
 func (w *Worker) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (events []notice) {
 	if np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly || len(np.Status.Inventory) == 0 {
 		np.Status.Settings, np.Status.NextSwitch = nil, nil
@@ -71,7 +72,8 @@ func (w *Worker) switched(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (al
 		if !inventory.HasKind(kind) {
 			continue
 		}
-		objects, err := cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, nodeplan.InventoryLabel(np))
+		objects, err := cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel,
+			nodeplan.InventoryLabel(np))
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +131,8 @@ func because(s during.State) string {
 
 // switchOnce applies the values of now to one object, and describes the fields that it has changed. The error is
 // kube.ErrChanged if the object has changed since it was read.
-func switchOnce(ctx context.Context, cluster Cluster, live map[string]any, now time.Time) (changed []string, s during.State,
+func switchOnce(ctx context.Context, cluster Cluster, live map[string]any, now time.Time) (
+	changed []string, s during.State,
 	err error) {
 	edited, err := compare.EditedOf(live)
 	if err != nil {

@@ -192,8 +192,8 @@ func TestFortnightOfSwitches(t *testing.T) {
 			t.Fatalf("at %s a second reconciliation changes something", c.now)
 		}
 	}
-	// The pool: 10 nights and 2 weekends, start and end. The buffer: 10 days. Of the outage, which hides one start and one end
-	// of each, each object catches up at most once.
+	// The pool: 10 nights and 2 weekends, start and end. The buffer: 10 days. Of the outage, which hides one start and one
+	// end of each, each object catches up at most once.
 	if switched < 36 || switched > 44 {
 		t.Errorf("%d switches", switched)
 	}
@@ -204,8 +204,10 @@ func TestSwitchNeedsNoRevision(t *testing.T) {
 	tests := map[string]func(c *clocked){
 		"the source is down":            func(c *clocked) { c.down = true },
 		"the revision does not compile": func(c *clocked) { c.push("pool {") },
-		"a guard refuses the revision":  func(c *clocked) { c.push(strings.Replace(settings, "pool \"web\"", "pool \"other\"", 1)) },
-		"the controller starts again":   func(c *clocked) { c.worker.Memory = nil },
+		"a guard refuses the revision": func(c *clocked) {
+			c.push(strings.Replace(settings, "pool \"web\"", "pool \"other\"", 1))
+		},
+		"the controller starts again": func(c *clocked) { c.worker.Memory = nil },
 	}
 	for name, break_ := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +217,8 @@ func TestSwitchNeedsNoRevision(t *testing.T) {
 			}
 			if name == "a guard refuses the revision" { // with the guards of what was last applied
 				c.push(settings + "\n")
-				c.commits[len(c.commits)-1]["a/main.lke.hcl"] = strings.Replace(c.commits[0]["a/main.lke.hcl"], "max_deleted_pools = 100",
+				c.commits[len(c.commits)-1]["a/main.lke.hcl"] = strings.Replace(c.commits[0]["a/main.lke.hcl"],
+					"max_deleted_pools = 100",
 					"max_deleted_pools = 0", 1)
 				c.pass()
 			}
@@ -230,7 +233,8 @@ func TestSwitchNeedsNoRevision(t *testing.T) {
 				t.Errorf("at night cpu is %s: %v", c.cpu(), c.np.Status.Conditions)
 			}
 			if got := c.switches(); len(got) != 1 ||
-				!strings.Contains(got[0], "Normal SettingsSwitched NodePool web: limits.cpu 400 → 0: during night, until Tue 24 Nov 05:00 UTC") {
+				!strings.Contains(got[0], "Normal SettingsSwitched NodePool web: limits.cpu 400 → 0: during night, until "+
+					"Tue 24 Nov 05:00 UTC") {
 				t.Errorf("events: %v", got)
 			}
 		})
@@ -243,7 +247,8 @@ func TestSwitchIsRetriedAfterFailure(t *testing.T) {
 	c.now = c.now.Add(time.Minute)
 	c.down, c.writes, c.ends = true, 0, 1 // the API server refuses writes
 	next := c.pass()
-	if got := c.switches(); c.cpu() != "400" || len(got) == 0 || !strings.Contains(got[0], "Warning SettingsSwitchFailed NodePool web keeps its values") {
+	if got := c.switches(); c.cpu() != "400" || len(got) == 0 || !strings.Contains(got[0],
+		"Warning SettingsSwitchFailed NodePool web keeps its values") {
 		t.Fatalf("cpu is %s, events %v", c.cpu(), got)
 	}
 	if next.Sub(c.now) > retryInterval {
@@ -344,8 +349,8 @@ func TestRemovedBlockEnds(t *testing.T) {
 	}
 }
 
-// TestBuffersThatCannotBeListedAreReported: a NodePlan that has applied a buffer does not take it for one without during
-// blocks.
+// TestBuffersThatCannotBeListedAreReported: a NodePlan that has applied a buffer does not take it for one without
+// during blocks.
 func TestBuffersThatCannotBeListedAreReported(t *testing.T) {
 	c := newClocked(t, time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC))
 	c.pass()
@@ -353,7 +358,8 @@ func TestBuffersThatCannotBeListedAreReported(t *testing.T) {
 	c.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return forbidden, nil }
 	before := c.np.Status.NextSwitch
 	events := c.worker.switchSettings(t.Context(), c.np)
-	if len(events) != 1 || events[0].reason != lkeplanv1alpha1.ReasonSwitchFailed || !c.np.Status.NextSwitch.Equal(before) {
+	if len(events) != 1 || events[0].reason != lkeplanv1alpha1.ReasonSwitchFailed ||
+		!c.np.Status.NextSwitch.Equal(before) {
 		t.Errorf("events %v, next switch %v, not %v", events, c.np.Status.NextSwitch, before)
 	}
 	c.np.Status.Inventory = slices.DeleteFunc(c.np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
@@ -377,7 +383,8 @@ func (u unlisted) ListLabelled(ctx context.Context, apiVersion, kind, label, val
 	return u.world.ListLabelled(ctx, apiVersion, kind, label, value)
 }
 
-// versioned is a cluster that refuses an apply to another version of an object than the current one, as an API server does.
+// versioned is a cluster that refuses an apply to another version of an object than the current one, as an API server
+// does.
 type versioned struct {
 	*world
 	versions map[manifest.Key]int
@@ -413,15 +420,16 @@ func (v *versioned) Apply(ctx context.Context, desired, live map[string]any) (ku
 		before()
 	}
 	key := manifest.KeyOf(desired)
-	if version := manifest.Text(desired, "metadata", "resourceVersion"); version != "" && version != fmt.Sprint(1+v.versions[key]) {
+	if version := manifest.Text(desired, "metadata", "resourceVersion"); version != "" &&
+		version != fmt.Sprint(1+v.versions[key]) {
 		return "", kube.ErrChanged
 	}
 	v.versions[key]++
 	return v.world.Apply(ctx, manifest.WithField(desired, "metadata.resourceVersion", nil, false), live)
 }
 
-// TestTwoLeadersSwitchOnce: a leader that another one overtakes between its list and its apply writes nothing, and sends no
-// event. If a user has edited the value in between, no leader overwrites it.
+// TestTwoLeadersSwitchOnce: a leader that another one overtakes between its list and its apply writes nothing, and
+// sends no event. If a user has edited the value in between, no leader overwrites it.
 func TestTwoLeadersSwitchOnce(t *testing.T) {
 	evening := time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC)
 	start := func(t *testing.T) (*clocked, *versioned, func() []notice) {
@@ -446,7 +454,8 @@ func TestTwoLeadersSwitchOnce(t *testing.T) {
 		c, v, leader := start(t)
 		written := c.written
 		v.before = func() {
-			c.put(ownedBy(t, manifest.WithField(c.live("NodePool", "", "web"), "spec.limits", map[string]any{"cpu": "100"}, true),
+			c.put(ownedBy(t, manifest.WithField(c.live("NodePool", "", "web"), "spec.limits",
+				map[string]any{"cpu": "100"}, true),
 				"kubectl-edit"))
 			v.versions[manifest.Key{Kind: "NodePool", Name: "web"}]++
 		}
@@ -469,8 +478,8 @@ func TestTwoLeadersSwitchOnce(t *testing.T) {
 	})
 }
 
-// TestUnchangedObjectsAreListedOnce: a reconciliation that applies nothing does not list the objects with during blocks again
-// after it has switched them. One that reverts an edit does.
+// TestUnchangedObjectsAreListedOnce: a reconciliation that applies nothing does not list the objects with during blocks
+// again after it has switched them. One that reverts an edit does.
 func TestUnchangedObjectsAreListedOnce(t *testing.T) {
 	c := newClocked(t, time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC))
 	v := &versioned{world: c.world, versions: map[manifest.Key]int{}, lists: map[string]int{}}

@@ -14,8 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// setDuring names the active during block that gives a pool the value of a field, and when the block ends, as the end of a
-// sentence; "" if no block does. The path is that of the field, such as spec.limits.
+// setDuring names the active during block that gives a pool the value of a field, and when the block ends, as the end
+// of a sentence; "" if no block does. The path is that of the field, such as spec.limits.
 func setDuring(pool *karpv1.NodePool, path string, now time.Time) string {
 	if pool == nil || pool.Annotations[manifest.AnnotationDuring] == "" {
 		return ""
@@ -32,15 +32,15 @@ func setDuring(pool *karpv1.NodePool, path string, now time.Time) string {
 	case name == "":
 		return ""
 	}
-	text := fmt.Sprintf("; the during block %s sets %s", diag.Name(name), schemas.Written(schemas.TypeOf("NodePool"), path))
+	text := fmt.Sprintf("; the during block %s sets %s", diag.Name(name), schemas.Written(schemas.Pool.Type, path))
 	if !until.IsZero() {
 		text += " until " + until.UTC().Format("Mon 2 Jan 15:04 UTC")
 	}
 	return text
 }
 
-// limitedDuring is setDuring for a sentence about the limits of the pool; "" for other sentences about why the pool creates no
-// node.
+// limitedDuring is setDuring for a sentence about the limits of the pool; "" for other sentences about why the pool
+// creates no node.
 func limitedDuring(pool *karpv1.NodePool, reason string, now time.Time) string {
 	if !strings.HasPrefix(reason, "NodePool "+pool.Name+" has no capacity for a node of ") &&
 		!strings.HasPrefix(reason, "the rest of its limits is less ") {

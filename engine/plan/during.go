@@ -15,8 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Both states of a plan have objects in their declared form (package during), so a switch between values is no change. A
-// change of during blocks is a change of the fields during.NAME. Its effect is that of setting each value permanently.
+// Both states of a plan have objects in their declared form (package during), so a switch between values is no change.
+// A change of during blocks is a change of the fields during.NAME. Its effect is that of setting each value
+// permanently.
 
 // duringField is the path of the pseudo-field for a during block.
 const duringField = schemas.DuringPath + "."
@@ -47,15 +48,16 @@ func flattenDuring(fields, obj map[string]any) {
 // A pair is the windows that are active in two states of an object: none is the object outside of all windows.
 type pair struct{ before, after []string }
 
-// pairsOf are the pairs of states of an object that a change of it is evaluated with, in addition to its declared forms. A
-// window that both have is compared with itself. Values of a new window follow those of the base or of a removed window.
-// Values of a removed window are followed by those of the base or of a new window.
+// pairsOf are the pairs of states of an object that a change of it is evaluated with, in addition to its declared
+// forms. A window that both have is compared with itself. Values of a new window follow those of the base or of a
+// removed window. Values of a removed window are followed by those of the base or of a new window.
 func pairsOf(before, after *manifest.During) (pairs []pair) {
 	kept := map[string]bool{} // names of the windows of after that before has, too
 	removed := [][]string{nil}
 	for _, w := range windowsOf(before) {
 		i := slices.IndexFunc(windowsOf(after), func(other manifest.DuringWindow) bool {
-			return w.Schedule == other.Schedule && w.Duration == other.Duration && w.TimeZone == other.TimeZone && !kept[other.Name]
+			return w.Schedule == other.Schedule && w.Duration == other.Duration && w.TimeZone == other.TimeZone &&
+				!kept[other.Name]
 		})
 		if i < 0 {
 			removed = append(removed, []string{w.Name})
@@ -88,8 +90,8 @@ type variant struct {
 	windows    map[manifest.Key]pair
 }
 
-// variants are the states that show the effects of values of during blocks. The objects that change are evaluated at the same
-// time, because each is compared with itself. What does not change is left out.
+// variants are the states that show the effects of values of during blocks. The objects that change are evaluated at
+// the same time, because each is compared with itself. What does not change is left out.
 func variants(base, head side) (all []variant, err error) {
 	pairs, most := map[manifest.Key][]pair{}, 0
 	for key, now := range head.byKey {
@@ -145,8 +147,8 @@ func (s side) during(active func(manifest.Key) []string) (side, error) {
 	return sideOf(state)
 }
 
-// worsenDuring applies the effects of a variant to the plan: those of the objects, and those of the during blocks that cause
-// them.
+// worsenDuring applies the effects of a variant to the plan: those of the objects, and those of the during blocks that
+// cause them.
 func (p *Plan) worsenDuring(q Plan, v variant) {
 	found := map[manifest.Key]Change{}
 	for _, c := range q.Changes {
@@ -226,7 +228,8 @@ func variantsOf(o object) (pools []object, err error) {
 		return nil, err
 	}
 	for _, names := range during.Combinations(d) {
-		form, err := typed(config.Object{Addr: o.Addr, Manifest: o.Manifest, Defaulted: during.With(o.Defaulted, d, names...)})
+		form, err := typed(config.Object{Addr: o.Addr, Manifest: o.Manifest,
+			Defaulted: during.With(o.Defaulted, d, names...)})
 		if err != nil {
 			return nil, err
 		}
@@ -269,7 +272,8 @@ func formsOf(pool *karpv1.NodePool) (*forms, error) {
 	return f, nil
 }
 
-// at returns the form of the pool at a time, and when another form may apply, at most the limit. Times must not decrease.
+// at returns the form of the pool at a time, and when another form may apply, at most the limit. Times must not
+// decrease.
 func (f *forms) at(now, limit time.Time) (pool *karpv1.NodePool, until time.Time, err error) {
 	if f.object != nil && !f.until.IsZero() && !f.until.After(now) {
 		form, state, err := during.At(f.object, now)

@@ -33,8 +33,8 @@ const (
 )
 
 // PaceOf evaluates the budgets with Karpenter's own code (karpenter v1.14.1, GetAllowedDisruptionsByReason) whenever a
-// budget or a during block of the pool starts or ends. If nodes are not counted, it assumes a hundred, to find out when any
-// can be disrupted.
+// budget or a during block of the pool starts or ends. If nodes are not counted, it assumes a hundred, to find out when
+// any can be disrupted.
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	counted := nodes
@@ -90,12 +90,12 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	return pace, nil
 }
 
-// batchTime is roughly how long a batch of replacements takes: LKE machines become nodes after about two minutes, then the
-// pods move.
+// batchTime is roughly how long a batch of replacements takes: LKE machines become nodes after about two minutes, then
+// the pods move.
 const batchTime = 3 * time.Minute
 
-// Soonest is when the last of a number of nodes can have drained if each batch takes batchTime and only the budgets delay
-// nodes. It is the zero time if that is not within the windows.
+// Soonest is when the last of a number of nodes can have drained if each batch takes batchTime and only the budgets
+// delay nodes. It is the zero time if that is not within the windows.
 func (p Pace) Soonest(nodes int) time.Time {
 	for _, w := range p.Windows {
 		if w.Nodes == 0 {

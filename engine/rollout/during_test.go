@@ -31,7 +31,8 @@ func TestSwitchKeepsTheBudgetOfAWave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, now := range []time.Time{time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 23, 21, 0, 0, 0, time.UTC)} {
+	for _, hour := range []int{12, 21} {
+		now := time.Date(2026, 11, 23, hour, 0, 0, 0, time.UTC)
 		effective, s, err := during.At(limited.Manifest, now)
 		if err != nil {
 			t.Fatal(err)

@@ -83,8 +83,8 @@ func integers(v any) any {
 	return v
 }
 
-// WithDuring returns a copy of an object with the annotation, in a form that is the same for the same content. Nil removes
-// it. The object is not modified.
+// WithDuring returns a copy of an object with the annotation, in a form that is the same for the same content. Nil
+// removes it. The object is not modified.
 func WithDuring(object map[string]any, d *During) (map[string]any, error) {
 	if d == nil || len(d.Windows) == 0 {
 		return Annotated(object, AnnotationDuring, ""), nil
@@ -115,8 +115,8 @@ func Field(object map[string]any, path string) (value any, found bool) {
 	return Lookup(object, strings.Split(path, ".")...)
 }
 
-// WithField returns a copy of an object with a value at a path; if found is false, without that field. The object is not
-// modified, and the copy shares other parts with it.
+// WithField returns a copy of an object with a value at a path; if found is false, without that field. The object is
+// not modified, and the copy shares other parts with it.
 func WithField(object map[string]any, path string, value any, found bool) map[string]any {
 	if was, there := Field(object, path); there == found && reflect.DeepEqual(was, value) {
 		return object

@@ -42,10 +42,11 @@ func nodeUIDs(now state) map[string]types.UID {
 	return uids
 }
 
-// TestDuringBlockSwitchesValuesAndNoNodes: a block with lower limits and another weight starts while the head of the branch
-// does not compile. The values switch, no node is replaced, and a pod waits for the end of the block. A manual edit stays
-// while the head does not compile, and is then reverted to the value of the block. The controller is killed before the block
-// ends, and started after that: it applies the values outside of the block once, and the pod gets a node.
+// TestDuringBlockSwitchesValuesAndNoNodes: a block with lower limits and another weight starts while the head of the
+// branch does not compile. The values switch, no node is replaced, and a pod waits for the end of the block. A manual
+// edit stays while the head does not compile, and is then reverted to the value of the block. The controller is killed
+// before the block ends, and started after that: it applies the values outside of the block once, and the pod gets a
+// node.
 func TestDuringBlockSwitchesValuesAndNoNodes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -90,7 +91,8 @@ func TestDuringBlockSwitchesValuesAndNoNodes(t *testing.T) {
 	np := s.untilPlan("fleet", "the block is applied, and does not apply yet", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(np.Status.Settings) == 1 && np.Status.NextSwitch != nil
 	})
-	if set := np.Status.Settings[0]; len(set.Active) > 0 || !np.Status.NextSwitch.Time.Equal(start) || !has("12", 10)(state{}) {
+	if set := np.Status.Settings[0]; len(set.Active) > 0 || !np.Status.NextSwitch.Time.Equal(start) ||
+		!has("12", 10)(state{}) {
 		t.Fatalf("at %s the block that starts at %s: %+v, next switch %s", time.Now().UTC(), start, set, np.Status.NextSwitch)
 	}
 	s.source("fleet", dated+"\npool \"bad\" {\n  node_class = node_class.nosuch\n}\n")
@@ -116,7 +118,9 @@ func TestDuringBlockSwitchesValuesAndNoNodes(t *testing.T) {
 		s.reconciliation("fleet"))
 	s.source("fleet", dated)
 	s.until("the edit is reverted to the value of the block", time.Minute, has("8", 20))
-	s.until("an event names the edit", time.Minute, func(state) bool { return s.setBack("NodePool web: spec.weight was set to 50") })
+	s.until("an event names the edit", time.Minute, func(state) bool {
+		return s.setBack("NodePool web: spec.weight was set to 50")
+	})
 
 	s.scaleTo("web", 3)
 	s.until("Karpenter creates no node for the third pod", time.Minute, func(state) bool {
