@@ -25,12 +25,17 @@ import (
 // AnnotationValues is the record of a NodeClaim: the values that keys had in the template with the hash of its stamp.
 const AnnotationValues = "lkeplan.dev/in-place-values"
 
+// ReasonNotRelabeled is the reason of the event on a NodePool whose nodes could not be changed in place.
+const ReasonNotRelabeled = "NodesNotRelabeled"
+
 // record is the value of AnnotationValues. An entry is null if the template with that hash did not set the key. A key
 // with an entry was set by lkeplan: if the template no longer sets it, it is removed from the node.
 type record struct {
 	Hash        string             `json:"hash"`
 	Labels      map[string]*string `json:"labels,omitempty"`
 	Annotations map[string]*string `json:"annotations,omitempty"`
+	// Changed reports that a value of the NodeClaim was changed after its creation.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Keys returns the keys of the labels and annotations that a NodePool changes in place, sorted. Keys that belong to
@@ -47,6 +52,9 @@ func Keys(pool *karpv1.NodePool) []string {
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
+
+// Changed reports whether a label or an annotation of a NodeClaim with these annotations was changed in place.
+func Changed(annotations map[string]string) bool { return readRecord(annotations).Changed }
 
 // Template is the template of a NodePool, which NodeClaims are compared with.
 type Template struct {
@@ -116,7 +124,7 @@ func Reduced(pool *karpv1.NodePool) string {
 func (t Template) created(stamp string, recorded record, labels, annotations map[string]string) (record, bool) {
 	unchanged, own := recorded.clone(), recorded.clone()
 	if recorded.Hash != stamp { // Karpenter has stamped the claim again: the keys stay, with unknown values
-		unchanged, own = record{}, record{}
+		unchanged, own = record{Changed: recorded.Changed}, record{Changed: recorded.Changed}
 	}
 	template := t.pool.Spec.Template
 	for _, key := range slices.Concat(t.keys, recorded.keys()) {
@@ -185,7 +193,9 @@ func (r record) encode() string {
 func (r record) empty() bool { return len(r.Labels)+len(r.Annotations) == 0 }
 
 func (r record) clone() record {
-	return record{Hash: r.Hash, Labels: maps.Clone(r.Labels), Annotations: maps.Clone(r.Annotations)}
+	return record{
+		Hash: r.Hash, Labels: maps.Clone(r.Labels), Annotations: maps.Clone(r.Annotations), Changed: r.Changed,
+	}
 }
 
 // keys are the keys with an entry.

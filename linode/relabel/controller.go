@@ -111,6 +111,8 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	c.behind.WithLabelValues(pool.Name).Set(float64(behind))
 	if err := errors.Join(errs...); err != nil {
+		c.events.Eventf(&pool, nil, corev1.EventTypeWarning, inplace.ReasonNotRelabeled, "Relabel",
+			"labels or annotations of %d nodes could not be changed in place; the controller tries again: %.300v", len(errs), errs[0])
 		return ctrl.Result{}, err
 	}
 	if !conflicts {

@@ -85,7 +85,7 @@ func TestLabelsChangeInPlace(t *testing.T) {
 	s.never("a node is replaced", func(now state) bool { return len(ended.order()) > 0 || now.deleting() }, c.disruption())
 	declare("last", "1")
 	s.until("all have the value of a change without a failure", time.Minute, relabeled("last"))
-	s.until("an event names the change", time.Minute, func(state) bool { return s.told("NodePool", "NodesRelabeled", "50 nodes") })
+	s.until("an event names the change", time.Minute, func(state) bool { return s.told("NodePool", "NodesRelabeled", "changed Nodes: 50") })
 	if len(after.claims) != len(before.claims) {
 		t.Errorf("%d claims, and before %d", len(after.claims), len(before.claims))
 	}
