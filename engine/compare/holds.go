@@ -159,8 +159,8 @@ type noEvents struct{}
 
 func (noEvents) Publish(...events.Event) {}
 
-// places are where pods of draining pools can run instead: on new nodes of other pools, or on existing nodes. It does not
-// check capacity, so only the absence of a place is certain.
+// places are where pods of draining pools can run instead: on new nodes of other pools, or on existing nodes. It does
+// not check capacity, so only the absence of a place is certain.
 type places struct {
 	pools    []place
 	machines []place

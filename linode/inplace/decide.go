@@ -37,7 +37,8 @@ func (t Template) Next(nc *karpv1.NodeClaim, node *corev1.Node) (*karpv1.NodeCla
 // is nil if the claim has none.
 func (t Template) Behind(nc *karpv1.NodeClaim, node *corev1.Node) (claim, onNode bool) {
 	next, values := t.next(nc)
-	claim = !maps.Equal(next.Labels, nc.Labels) || !maps.Equal(withoutStamps(next.Annotations), withoutStamps(nc.Annotations))
+	claim = !maps.Equal(next.Labels, nc.Labels) || !maps.Equal(withoutStamps(next.Annotations),
+		withoutStamps(nc.Annotations))
 	if node != nil && !values.empty() {
 		changed := node.DeepCopy()
 		t.apply(&changed.Labels, &changed.Annotations, values)
@@ -131,8 +132,8 @@ func restate(entries map[string]*string, values map[string]string) {
 	}
 }
 
-// forget removes the entries of a claim whose Node has the current values: those of keys that are no longer in the list,
-// and those of keys that the template no longer sets.
+// forget removes the entries of a claim whose Node has the current values: those of keys that are no longer in the
+// list, and those of keys that the template no longer sets.
 func (t Template) forget(claim *karpv1.NodeClaim) {
 	values := readRecord(claim.Annotations)
 	old := func(key string, value *string) bool { return value == nil || !slices.Contains(t.keys, key) }

@@ -4,8 +4,8 @@
 //
 // A NodeClaim carries Karpenter's hash of the template that it was created from. The package records next to that stamp
 // the values that the keys had in that template. So whether a node has drifted follows from one NodePool and one
-// NodeClaim: the hash of the pool's template with the recorded values is the stamp, or it is not. A changed value needs no
-// new stamp first, and no order of writes can make a node drift.
+// NodeClaim: the hash of the pool's template with the recorded values is the stamp, or it is not. A changed value needs
+// no new stamp first, and no order of writes can make a node drift.
 //
 // The package is pure. Package relabel carries out what it decides.
 package inplace
@@ -71,9 +71,9 @@ func TemplateOf(pool *karpv1.NodePool) Template {
 // Hash is Karpenter's hash, with which it stamps the NodePool and new NodeClaims.
 func (t Template) Hash() string { return t.hash }
 
-// Drifted reports whether a NodeClaim with these labels and annotations was created from a template that differs in more
-// than keys that change in place. Keys with an entry in the claim's record change in place, too: a key that has left the
-// pool's list does not replace nodes for an earlier value.
+// Drifted reports whether a NodeClaim with these labels and annotations was created from a template that differs in
+// more than keys that change in place. Keys with an entry in the claim's record change in place, too: a key that has
+// left the pool's list does not replace nodes for an earlier value.
 //
 // It does not compare hash versions: the hashes of different versions differ.
 func (t Template) Drifted(labels, annotations map[string]string) bool {
@@ -118,9 +118,9 @@ func Reduced(pool *karpv1.NodePool) string {
 	return hashWith(pool, none)
 }
 
-// created returns the values that the keys had in the template with the hash of a stamp, and whether that template differs
-// from the pool's only in them. A key without an entry may have had the value of the pool's template, if it was in no list
-// before, or that of the NodeClaim, which Karpenter copies from the template.
+// created returns the values that the keys had in the template with the hash of a stamp, and whether that template
+// differs from the pool's only in them. A key without an entry may have had the value of the pool's template, if it was
+// in no list before, or that of the NodeClaim, which Karpenter copies from the template.
 func (t Template) created(stamp string, recorded record, labels, annotations map[string]string) (record, bool) {
 	unchanged, own := recorded.clone(), recorded.clone()
 	if recorded.Hash != stamp { // Karpenter has stamped the claim again: the keys stay, with unknown values

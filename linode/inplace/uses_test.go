@@ -11,32 +11,30 @@ import (
 )
 
 func TestPodUsesALabelOfNodes(t *testing.T) {
-	for spec, want := range map[string]string{
-		`{}`:                                     "",
-		`{nodeSelector: {example.com/team: a}}`:  "its nodeSelector",
-		`{nodeSelector: {example.com/teams: a}}`: "",
-		`{topologySpreadConstraints: [{topologyKey: example.com/team, whenUnsatisfiable: ScheduleAnyway}]}`: "its topology spread",
-		`{affinity: {}}`: "",
-		`{affinity: {nodeAffinity: {}, podAffinity: {}, podAntiAffinity: {}}}`: "",
-		`{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{}, {matchExpressions: [
-			{key: example.com/team, operator: NotIn, values: [a]}]}]}}}}`: "its node affinity",
-		`{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{preference: {matchExpressions: [
-			{key: example.com/team, operator: DoesNotExist}]}}]}}}`: "its node affinity",
-		`{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [
-			{key: example.com/team, operator: In, values: [a]}]}]}}}}`: "",
-		`{affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: example.com/team}]}}}`: "its pod affinity",
-		`{affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [
-			{podAffinityTerm: {topologyKey: example.com/team}}]}}}`: "its pod affinity",
-		`{affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [
-			{podAffinityTerm: {topologyKey: example.com/team}}]}}}`: "its pod affinity",
-		`{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: example.com/team}]}}}`: "its pod affinity",
+	const during = "DuringSchedulingIgnoredDuringExecution"
+	const node, pods = "its node affinity", "its pod affinity"
+	for _, tt := range []struct{ want, spec string }{
+		{"", `{}`},
+		{"its nodeSelector", `{nodeSelector: {example.com/team: a}}`},
+		{"", `{nodeSelector: {example.com/teams: a}}`},
+		{"its topology spread", `{topologySpreadConstraints: [{topologyKey: example.com/team}]}`},
+		{"", `{affinity: {}}`},
+		{"", `{affinity: {nodeAffinity: {}, podAffinity: {}, podAntiAffinity: {}}}`},
+		{node, `{affinity: {nodeAffinity: {REQUIRED: {nodeSelectorTerms: [{}, {matchExpressions: [{key: example.com/team}]}]}}}}`},
+		{node, `{affinity: {nodeAffinity: {PREFERRED: [{preference: {matchExpressions: [{key: example.com/team}]}}]}}}`},
+		{"", `{affinity: {nodeAffinity: {REQUIRED: {nodeSelectorTerms: [{matchFields: [{key: example.com/team}]}]}}}}`},
+		{pods, `{affinity: {podAffinity: {REQUIRED: [{topologyKey: example.com/team}]}}}`},
+		{pods, `{affinity: {podAffinity: {PREFERRED: [{podAffinityTerm: {topologyKey: example.com/team}}]}}}`},
+		{pods, `{affinity: {podAntiAffinity: {REQUIRED: [{topologyKey: example.com/team}]}}}`},
+		{pods, `{affinity: {podAntiAffinity: {PREFERRED: [{podAffinityTerm: {topologyKey: example.com/team}}]}}}`},
 	} {
+		spec := strings.NewReplacer("REQUIRED", "required"+during, "PREFERRED", "preferred"+during).Replace(tt.spec)
 		var pod corev1.PodSpec
-		if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(spec, "\t", " ")), &pod); err != nil {
+		if err := yaml.UnmarshalStrict([]byte(spec), &pod); err != nil {
 			t.Fatalf("%s: %v", spec, err)
 		}
-		if got := inplace.Uses(pod)["example.com/team"]; got != want {
-			t.Errorf("%s: %q, want %q", spec, got, want)
+		if got := inplace.Uses(pod)["example.com/team"]; got != tt.want {
+			t.Errorf("%s: %q, want %q", spec, got, tt.want)
 		}
 	}
 }
