@@ -219,7 +219,9 @@ func Progress(e lkeplanv1alpha1.RevisionForecast, row lkeplanv1alpha1.ForecastRo
 		text = fmt.Sprintf("commit %s forecast %s and %s a month; nothing is measured yet", CommitText(e),
 			nodes(row.Forecast.Replaced), RangeText(row.Forecast))
 	}
-	if slices.ContainsFunc(Findings(e, drift), func(f Finding) bool { return f.Outside && f.Pool == row.Name }) {
+	if slices.ContainsFunc(Findings(e, drift), func(f Finding) bool {
+		return f.Outside && (row.Name == "" || f.Pool == row.Name)
+	}) {
 		text += "; outside of the forecast: see lkeplan history"
 	}
 	return text

@@ -12,6 +12,7 @@ import (
 
 func TestPodUsesALabelOfNodes(t *testing.T) {
 	const during = "DuringSchedulingIgnoredDuringExecution"
+	words := strings.NewReplacer("KEY", "example.com/team", "REQUIRED", "required"+during, "PREFERRED", "preferred"+during)
 	const node, pods = "its node affinity", "its pod affinity"
 	for _, tt := range []struct{ want, spec string }{
 		{"", `{}`},
@@ -20,7 +21,7 @@ func TestPodUsesALabelOfNodes(t *testing.T) {
 		{"its topology spread", `{topologySpreadConstraints: [{topologyKey: example.com/team}]}`},
 		{"", `{affinity: {}}`},
 		{"", `{affinity: {nodeAffinity: {}, podAffinity: {}, podAntiAffinity: {}}}`},
-		{node, `{affinity: {nodeAffinity: {REQUIRED: {nodeSelectorTerms: [{}, {matchExpressions: [{key: example.com/team}]}]}}}}`},
+		{node, `{affinity: {nodeAffinity: {REQUIRED: {nodeSelectorTerms: [{}, {matchExpressions: [{key: KEY}]}]}}}}`},
 		{node, `{affinity: {nodeAffinity: {PREFERRED: [{preference: {matchExpressions: [{key: example.com/team}]}}]}}}`},
 		{"", `{affinity: {nodeAffinity: {REQUIRED: {nodeSelectorTerms: [{matchFields: [{key: example.com/team}]}]}}}}`},
 		{pods, `{affinity: {podAffinity: {REQUIRED: [{topologyKey: example.com/team}]}}}`},
@@ -28,7 +29,7 @@ func TestPodUsesALabelOfNodes(t *testing.T) {
 		{pods, `{affinity: {podAntiAffinity: {REQUIRED: [{topologyKey: example.com/team}]}}}`},
 		{pods, `{affinity: {podAntiAffinity: {PREFERRED: [{podAffinityTerm: {topologyKey: example.com/team}}]}}}`},
 	} {
-		spec := strings.NewReplacer("REQUIRED", "required"+during, "PREFERRED", "preferred"+during).Replace(tt.spec)
+		spec := words.Replace(tt.spec)
 		var pod corev1.PodSpec
 		if err := yaml.UnmarshalStrict([]byte(spec), &pod); err != nil {
 			t.Fatalf("%s: %v", spec, err)

@@ -107,8 +107,8 @@ func TestLabelsChangeInPlaceInInstanceMode(t *testing.T) {
 	s.installCRDs()
 	c := s.startController()
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1"), "apply", "-f", "-")
-	s.merge("nodepool", "default", `{"metadata":{"annotations":{"lkeplan.dev/in-place":"`+team+`"}},"spec":{"template":{"metadata":
-		{"labels":{"`+team+`":"a"}}},"disruption":{"consolidateAfter":"Never"}}}`)
+	s.merge("nodepool", "default", fmt.Sprintf(`{"metadata":{"annotations":{"lkeplan.dev/in-place":%q}},"spec":{
+		"template":{"metadata":{"labels":{%q:"a"}}},"disruption":{"consolidateAfter":"Never"}}}`, team, team))
 	s.applyAll(file(t, "inflate.yaml"))
 	s.scale(8)
 	before := s.until("8 pods run", time.Minute, func(now state) bool { return now.running == 8 && now.joined() })
