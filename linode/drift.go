@@ -67,9 +67,9 @@ func (p *Provider) templateDrifted(ctx context.Context, nc *karpv1.NodeClaim) (b
 	return inplace.TemplateOf(pool).Drifted(nc.Labels, nc.Annotations), nil
 }
 
-// WithoutStamps returns a client for Karpenter's controllers that reads single NodePools without Karpenter's stamp, so that
-// Karpenter leaves their comparison with NodeClaims to Provider.IsDrifted. Karpenter's hash controller, which writes the
-// stamp, reads NodePools with the client of its manager.
+// WithoutStamps returns a client for Karpenter's controllers that reads single NodePools without Karpenter's stamp, so
+// that Karpenter leaves their comparison with NodeClaims to Provider.IsDrifted. Karpenter's hash controller, which
+// writes the stamp, reads NodePools with the client of its manager.
 func WithoutStamps(c client.Client) client.Client { return unstamped{c} }
 
 type unstamped struct{ client.Client }

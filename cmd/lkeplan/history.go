@@ -72,7 +72,8 @@ func newHistory(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&s.pools, "pools", false, "show each pool, too")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	flags.Effects{
-		"pools": {When: func([]string) bool { return s.output.Value != "json" }, Else: "is for text and markdown: JSON always has pools"},
+		"pools": {When: func([]string) bool { return s.output.Value != "json" },
+			Else: "is for text and markdown: JSON always has pools"},
 	}.RejectUnused(cmd)
 	return cmd
 }
@@ -89,7 +90,7 @@ func (s historySettings) print(env *flags.Env, plans []lkeplanv1alpha1.NodePlan,
 	case "json":
 		all := []comparedRevision{}
 		for i := range plans {
-			for _, e := range plans[i].Status.Forecasts {
+			for _, e := range forecast.Bounded(plans[i].Status.Forecasts) {
 				e.Counted, e.RemovedUntil = nil, nil
 				found := append([]forecast.Finding{}, forecast.Findings(e, plans[i].Status.Drift)...)
 				all = append(all, comparedRevision{nodeplan.Key(&plans[i]).String(), e, found})
@@ -125,11 +126,11 @@ func (s historySettings) text(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, no
 			continue
 		}
 		rows := [][]string{historyTitles}
-		for _, e := range np.Status.Forecasts {
+		for _, e := range forecast.Bounded(np.Status.Forecasts) {
 			rows = append(rows, s.rows(np, e, now)...)
 		}
 		p.Table(rows)
-		for _, e := range np.Status.Forecasts {
+		for _, e := range forecast.Bounded(np.Status.Forecasts) {
 			for _, line := range notes(np, e) {
 				p.Paragraph(2, "%s", line)
 			}
@@ -138,15 +139,18 @@ func (s historySettings) text(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, no
 }
 
 // rows are the lines of one revision.
-func (s historySettings) rows(np *lkeplanv1alpha1.NodePlan, e lkeplanv1alpha1.RevisionForecast, now time.Time) [][]string {
+func (s historySettings) rows(np *lkeplanv1alpha1.NodePlan, e lkeplanv1alpha1.RevisionForecast,
+	now time.Time) [][]string {
 	found := forecast.Findings(e, np.Status.Drift)
-	rows := [][]string{{mark(found), shortCommit(e), e.Applied.UTC().Format("2006-01-02 15:04"), forecast.ReplacedText(e.Total),
+	rows := [][]string{{mark(found), forecast.CommitText(e), e.Applied.UTC().Format("2006-01-02 15:04"),
+		forecast.ReplacedText(e.Total),
 		forecast.RangeText(e.Total.Forecast), forecast.CostText(e.Total.Actual.CostMean), forecast.MeasuredText(e, now)}}
 	if !s.pools {
 		return rows
 	}
 	for _, row := range e.Pools {
-		rows = append(rows, []string{" ", "", "  " + diag.Name(row.Name), forecast.ReplacedText(row), forecast.RangeText(row.Forecast),
+		rows = append(rows, []string{" ", "", "  " + diag.Name(row.Name), forecast.ReplacedText(row),
+			forecast.RangeText(row.Forecast),
 			forecast.CostText(row.Actual.CostMean), forecast.Span(row.Actual.Seconds)})
 	}
 	if e.PoolsLeftOut > 0 {
@@ -167,32 +171,20 @@ func mark(found []forecast.Finding) string {
 func notes(np *lkeplanv1alpha1.NodePlan, e lkeplanv1alpha1.RevisionForecast) (lines []string) {
 	switch {
 	case e.RolledBack:
-		lines = append(lines, fmt.Sprintf("commit %s: its first wave failed, and it was rolled back.", shortCommit(e)))
+		lines = append(lines, fmt.Sprintf("commit %s: its first wave failed, and it was rolled back.",
+			forecast.CommitText(e)))
 	case e.Rollback:
-		lines = append(lines, fmt.Sprintf("commit %s: it was applied again because the next revision failed.", shortCommit(e)))
+		lines = append(lines, fmt.Sprintf("commit %s: it was applied again because the next revision failed.",
+			forecast.CommitText(e)))
 	}
 	for _, f := range forecast.Findings(e, np.Status.Drift) {
 		of := ""
 		if f.Pool != "" {
 			of = ", pool " + diag.Name(f.Pool)
 		}
-		lines = append(lines, fmt.Sprintf("commit %s%s: %s", shortCommit(e), of, f.Text))
+		lines = append(lines, fmt.Sprintf("commit %s%s: %s", forecast.CommitText(e), of, f.Text))
 	}
 	return lines
-}
-
-// shortCommit is a revision with the first eight digits of its commit, without the branch.
-func shortCommit(e lkeplanv1alpha1.RevisionForecast) string {
-	name := e.Commit
-	if name == "" {
-		name = e.Revision
-	}
-	name = diag.OneLine(name)
-	if i := strings.LastIndexByte(name, ':'); i >= 0 {
-		name = name[i+1:]
-	}
-	runes := []rune(name)
-	return diag.Name(string(runes[:min(len(runes), 8)]))
 }
 
 // markdown is a table for each NodePlan.
@@ -209,13 +201,13 @@ func (s historySettings) markdown(plans []lkeplanv1alpha1.NodePlan, now time.Tim
 		fmt.Fprintf(&b, "### NodePlan %s\n\n", report.HTMLEntities(nodeplan.Key(np).String()))
 		line(historyTitles)
 		b.WriteString(strings.Repeat("|---", len(historyTitles)) + "|\n")
-		for _, e := range np.Status.Forecasts {
+		for _, e := range forecast.Bounded(np.Status.Forecasts) {
 			for _, row := range s.rows(np, e, now) {
 				line(append(row, make([]string, len(historyTitles)-len(row))...))
 			}
 		}
 		b.WriteByte('\n')
-		for _, e := range np.Status.Forecasts {
+		for _, e := range forecast.Bounded(np.Status.Forecasts) {
 			for _, note := range notes(np, e) {
 				b.WriteString("* " + report.HTMLEntities(note) + "\n")
 			}

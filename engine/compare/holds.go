@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -41,6 +43,7 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 	for _, pod := range found.Pods {
 		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
 	}
+	unknown := found.Unread(clusters.KindPods) != ""
 	elsewhere := otherPlaces(found, nodes)
 	held := make([]plan.Node, len(nodes))
 	for i, n := range nodes {
@@ -61,9 +64,28 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 		if n.Condemned && elsewhere != nil && n.Node != "" {
 			n.Holds = append(n.Holds, elsewhere.withoutOtherPlace(on[n.Node])...)
 		}
+		if !unknown {
+			n.Selects = selectsOf(on[n.Node])
+		}
 		held[i] = n
 	}
 	return held, nil
+}
+
+// selectsOf returns the workloads of pods by the labels of nodes on which their placement depends; never nil.
+func selectsOf(pods []*corev1.Pod) map[string][]string {
+	by := map[string][]string{}
+	for _, pod := range pods {
+		if pod.Spec.NodeName == "" || podutil.IsTerminal(pod) {
+			continue
+		}
+		for key, how := range inplace.Uses(pod.Spec) {
+			if text := simulate.Owner(pod) + " (" + how + ")"; !slices.Contains(by[key], text) {
+				by[key] = append(by[key], text)
+			}
+		}
+	}
+	return by
 }
 
 // otherPlaces are where the pods of draining pools can run instead; nil if that is unknown, or no pool is draining.
@@ -137,8 +159,8 @@ type noEvents struct{}
 
 func (noEvents) Publish(...events.Event) {}
 
-// places are where pods of draining pools can run instead: on new nodes of other pools, or on existing nodes. It does not
-// check capacity, so only the absence of a place is certain.
+// places are where pods of draining pools can run instead: on new nodes of other pools, or on existing nodes. It does
+// not check capacity, so only the absence of a place is certain.
 type places struct {
 	pools    []place
 	machines []place

@@ -18,8 +18,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
@@ -181,8 +183,8 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	return p, err
 }
 
-// diff compares two states with the nodes of a cluster. It reads pods, to find what holds nodes, only if nodes are rolled
-// by this change or an earlier one.
+// diff compares two states with the nodes of a cluster. It reads pods, to find what holds nodes and which pods depend on
+// labels that change in place, only if nodes are rolled by this change or an earlier one, or labels change in place.
 func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View,
 	notes []string) (plan.Plan, error) {
 	p, err := plan.Diff(before, after)
@@ -194,7 +196,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		return p, err
 	}
 	p.Notes = append(p.Notes, notes...)
-	if p.Rolling = plan.UnderWay(p.Rolling); len(p.Rolling) == 0 && !moves(p.Summary()) {
+	if p.Rolling = plan.UnderWay(p.Rolling); len(p.Rolling) == 0 && !moves(p.Summary()) && !relabels(p) {
 		return p, nil
 	}
 	held, more, err := cluster.Holds(ctx, withRemovals(p, after.Nodes), after.Now)
@@ -202,7 +204,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		return p, err
 	}
 	after.Nodes, now.Nodes = held, held
-	p.Notes = append(p.Notes, more...)
+	p.Notes = slices.Concat(p.Notes, more, selected(p, held))
 	if p.Rolling, err = plan.Rolls(now); err != nil {
 		return p, err
 	}
@@ -212,6 +214,48 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 
 // moves reports whether nodes are replaced or drained.
 func moves(s plan.Summary) bool { return s.NodesRolled.Nodes+s.NodesDrained.Nodes > 0 }
+
+// relabels reports whether labels of existing nodes change in place.
+func relabels(p plan.Plan) bool {
+	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
+		return c.Impact != nil && c.Impact.Of > 0 && len(c.LabelsInPlace()) > 0
+	})
+}
+
+// selected are notes of pods on nodes whose placement depends on labels that change in place.
+func selected(p plan.Plan, nodes []plan.Node) (notes []string) {
+	for _, c := range p.Changes {
+		for _, key := range c.LabelsInPlace() {
+			var workloads []string
+			unknown, on := false, 0
+			for _, n := range nodes {
+				if n.Pool != c.Name {
+					continue
+				}
+				unknown = unknown || n.Selects == nil
+				if len(n.Selects[key]) > 0 {
+					on++
+				}
+				workloads = append(workloads, n.Selects[key]...)
+			}
+			slices.Sort(workloads)
+			workloads = slices.Compact(workloads)
+			if unknown {
+				notes = append(notes, fmt.Sprintf("The label %s of %s changes in place. Which pods depend on it is unknown, because the "+
+					"pods on its nodes are unknown.", key, c.Addr))
+			}
+			if len(workloads) > 0 {
+				notes = append(notes, fmt.Sprintf("The label %s of %s changes in place, and the placement of pods on %s depends on it: %s. "+
+					"Kubernetes deletes pods of DaemonSets that no longer match their node. Other pods keep running, and may not be able to "+
+					"start on these nodes again.", key, c.Addr, diag.Counted(on, "node"), lint.Join(workloads, mostSelected)))
+			}
+		}
+	}
+	return notes
+}
+
+// mostSelected is how many workloads a note about a label names.
+const mostSelected = 10
 
 // read lists nodes, and the objects of the kinds in head or of all kinds; pools even if head has only classes. If the user
 // may not list a kind that head does not have, that is not an error.

@@ -125,6 +125,7 @@ func anonymous(nodes []plan.Node, chosen map[string]bool, salt string) []plan.No
 	for i := range nodes {
 		n := &nodes[i]
 		n.Annotations, n.Labels, n.Holds = maps.Clone(n.Annotations), maps.Clone(n.Labels), slices.Clone(n.Holds)
+		n.Selects = nil // names of workloads
 		maps.DeleteFunc(n.Annotations, func(name, _ string) bool { return !known(name) })
 		maps.DeleteFunc(n.Labels, func(name, _ string) bool { return !known(name) && !chosen[name] })
 		for j := range n.Holds {

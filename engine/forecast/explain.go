@@ -52,11 +52,11 @@ func Outside(findings []Finding) bool {
 
 func replaced(row lkeplanv1alpha1.ForecastRow, closed bool) []Finding {
 	f, a := row.Forecast, row.Actual
-	if f.Replaced == nil {
+	if !counted(f.Replaced) || !counted(&a.Replaced) || f.Outdated != nil && !counted(f.Outdated) {
 		return nil
 	}
 	more, left := a.Replaced-*f.Replaced, 0
-	if a.Outdated != nil {
+	if counted(a.Outdated) {
 		left = *a.Outdated
 	}
 	switch {
@@ -82,18 +82,22 @@ func cost(row lkeplanv1alpha1.ForecastRow, drift []lkeplanv1alpha1.DriftStatus) 
 	if ceiling, known := money(f.CostCeiling); known && a.CostHighest != "" {
 		switch highest := amount(a.CostHighest); {
 		case highest > ceiling:
-			all = one(true, "the nodes cost up to %s a month, and the forecast was at most %s: %s.", highest.Text(), ceiling.Text(),
+			all = one(true, "the nodes cost up to %s a month, and the forecast was at most %s: %s.", highest.Text(),
+				ceiling.Text(),
 				above(row, ceiling, drift))
 		case highest == ceiling && ceiling > 0:
-			all = one(false, "the nodes cost up to %s a month, the maximum of the forecast: a limit was reached.", highest.Text())
+			all = one(false, "the nodes cost up to %s a month, the maximum of the forecast: a limit was reached.",
+				highest.Text())
 		}
 	}
 	if floor, known := money(f.CostFloor); known && a.CostSeconds > 0 && amount(a.CostMean) < floor {
-		all = append(all, one(true, "the nodes cost %s a month on average, and the forecast was at least %s: nodes of static "+
+		all = append(all, one(true, "the nodes cost %s a month on average, and the forecast was at least %s: nodes of "+
+			"static "+
 			"pools were missing.", amount(a.CostMean).Text(), floor.Text())...)
 	}
-	if unknown := a.Seconds - a.CostSeconds; unknown > 0 {
-		all = append(all, one(false, "the cost is unknown for %s: the price of a plan type is unknown, or the controller had "+
+	if unknown := a.Seconds - a.CostSeconds; a.CostSeconds >= 0 && unknown > 0 {
+		all = append(all, one(false, "the cost is unknown for %s: the price of a plan type is unknown, or the controller "+
+			"had "+
 			"not read the price catalogue yet.", Span(unknown))...)
 	}
 	return all
@@ -104,11 +108,13 @@ func above(row lkeplanv1alpha1.ForecastRow, ceiling catalog.Money, drift []lkepl
 	for _, d := range drift {
 		name, pool := strings.CutPrefix(d.Object, "NodePool ")
 		if pool && (name == row.Name || row.Name == "") && strings.HasPrefix(d.Path, "spec.limits") {
-			return fmt.Sprintf("%s has set %s of pool %s", cmp.Or(strings.Join(d.Owners, ", "), "another user"), d.Path, name)
+			owners := cmp.Or(strings.Join(d.Owners[:min(len(d.Owners), 3)], ", "), "another user")
+			return fmt.Sprintf("%s has set %s of pool %s", readable(owners), readable(d.Path), diag.Name(name))
 		}
 	}
 	if was, known := money(row.Forecast.Cost); known && was > ceiling {
-		return fmt.Sprintf("they cost %s when the revision was applied, and Karpenter does not remove nodes because of a lower "+
+		return fmt.Sprintf("they cost %s when the revision was applied, and Karpenter does not remove nodes because of a "+
+			"lower "+
 			"limit", was.Text())
 	}
 	return "the reason is unknown"
@@ -117,11 +123,12 @@ func above(row lkeplanv1alpha1.ForecastRow, ceiling catalog.Money, drift []lkepl
 // size explains that a pool has another number of nodes than when the revision was applied.
 func size(row lkeplanv1alpha1.ForecastRow) []Finding {
 	f, a := row.Forecast, row.Actual
-	if f.Nodes == nil || a.Seconds == 0 {
+	if !counted(f.Nodes) || a.Seconds <= 0 {
 		return nil
 	}
 	mean, was := amount(a.NodesMean), catalog.Money(*f.Nodes)*catalog.Dollar
-	const text = "the pool had %s when the revision was applied, and %s on average since: pods, buffers or replicas requested %s."
+	const text = "the pool had %s when the revision was applied, and %s on average since: pods, buffers or replicas " +
+		"requested %s."
 	switch {
 	case mean >= was+catalog.Dollar:
 		return one(false, text, diag.Counted(*f.Nodes, "node"), NodesText(a.NodesMean), "more")
@@ -143,9 +150,19 @@ func one(outside bool, format string, args ...any) []Finding {
 	return []Finding{{Outside: outside, Text: fmt.Sprintf(format, args...)}}
 }
 
+// mostCounted is the largest number of nodes that is believed: a user who can write the status can write any number.
+const mostCounted = 1_000_000
+
+// counted reports whether a number of nodes is known and possible.
+func counted(n *int) bool { return n != nil && *n >= 0 && *n <= mostCounted }
+
+// readable is text of a status in one line of a bounded length.
+func readable(text string) string { return diag.Shorten(diag.OneLine(text), 100) }
+
+// money reads an amount of a status; false if it is absent, or no amount of at least zero.
 func money(text string) (catalog.Money, bool) {
 	m, err := catalog.ParseMoney(text)
-	return m, err == nil
+	return m, err == nil && m >= 0 && m <= maxAmount
 }
 
 // NodesText is a mean number of nodes with one decimal: 2.5; "unknown" if it was not measured.
@@ -185,13 +202,63 @@ func RangeText(f lkeplanv1alpha1.NodeForecast) string {
 	return low + "-" + high
 }
 
+// Progress compares in one sentence what the plan of a revision foretold for a pool, or for all pools, with what has
+// happened so far: commit 3f2a1c9b forecast 4 replaced nodes and $0-$120 a month; so far 3 replaced nodes and $90 a
+// month on average.
+func Progress(e lkeplanv1alpha1.RevisionForecast, row lkeplanv1alpha1.ForecastRow,
+	drift []lkeplanv1alpha1.DriftStatus) string {
+	nodes := func(n *int) string {
+		if !counted(n) {
+			return "an unknown number of replaced nodes"
+		}
+		return diag.Counted(*n, "replaced node")
+	}
+	text := fmt.Sprintf("commit %s forecast %s and %s a month; so far %s and %s a month on average", CommitText(e),
+		nodes(row.Forecast.Replaced), RangeText(row.Forecast), nodes(&row.Actual.Replaced), CostText(row.Actual.CostMean))
+	if row.Actual.Seconds <= 0 {
+		text = fmt.Sprintf("commit %s forecast %s and %s a month; nothing is measured yet", CommitText(e),
+			nodes(row.Forecast.Replaced), RangeText(row.Forecast))
+	}
+	if slices.ContainsFunc(Findings(e, drift), func(f Finding) bool {
+		return f.Outside && (row.Name == "" || f.Pool == row.Name)
+	}) {
+		text += "; outside of the forecast: see lkeplan history"
+	}
+	return text
+}
+
+// CommitText is a revision with the first eight digits of its commit, without the branch.
+func CommitText(e lkeplanv1alpha1.RevisionForecast) string {
+	name := diag.OneLine(diag.Shorten(cmp.Or(e.Commit, e.Revision), 200))
+	if i := strings.LastIndexByte(name, ':'); i >= 0 {
+		name = name[i+1:]
+	}
+	runes := []rune(name)
+	return diag.Name(string(runes[:min(len(runes), 8)]))
+}
+
+// Bounded returns the entries of a status with at most MaxEntries entries of MaxPools pools: another user may have
+// written more.
+func Bounded(all []lkeplanv1alpha1.RevisionForecast) []lkeplanv1alpha1.RevisionForecast {
+	all = slices.Clone(all[:min(len(all), MaxEntries)])
+	for i := range all {
+		if more := len(all[i].Pools) - MaxPools; more > 0 {
+			all[i].Pools, all[i].PoolsLeftOut = all[i].Pools[:MaxPools], min(max(all[i].PoolsLeftOut, 0), mostCounted)+more
+		}
+	}
+	return all
+}
+
 // ReplacedText is how many nodes were replaced, of how many that the plan foretold: 2 of 3.
 func ReplacedText(row lkeplanv1alpha1.ForecastRow) string {
-	text := fmt.Sprint(row.Actual.Replaced)
+	text := "unknown"
+	if counted(&row.Actual.Replaced) {
+		text = fmt.Sprint(row.Actual.Replaced)
+	}
 	if row.Actual.ReplacedAtLeast {
 		text = ">=" + text
 	}
-	if row.Forecast.Replaced == nil {
+	if !counted(row.Forecast.Replaced) {
 		return text + " of unknown"
 	}
 	return fmt.Sprintf("%s of %d", text, *row.Forecast.Replaced)
@@ -207,11 +274,13 @@ func MeasuredText(e lkeplanv1alpha1.RevisionForecast, now time.Time) string {
 	if m := e.MeasuredUntil; m != nil && m.After(until) { // the clocks differ
 		until = m.Time
 	}
-	return Span(e.Total.Actual.Seconds) + " of " + Span(max(int64(until.Sub(e.Applied.Time)/time.Second), e.Total.Actual.Seconds))
+	return Span(e.Total.Actual.Seconds) + " of " + Span(max(int64(until.Sub(e.Applied.Time)/time.Second),
+		e.Total.Actual.Seconds))
 }
 
 // Span writes seconds with one unit: 45s, 20m, 26h, 12d.
 func Span(seconds int64) string {
+	seconds = min(max(seconds, 0), maxSeconds)
 	switch {
 	case seconds < 100:
 		return fmt.Sprintf("%ds", seconds)

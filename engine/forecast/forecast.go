@@ -177,7 +177,8 @@ func Open(np *lkeplanv1alpha1.NodePlan, entry lkeplanv1alpha1.RevisionForecast, 
 // RollBack closes the open entry of a NodePlan, whose first wave has failed, and opens one for the
 // previous revision. No plan foretold what the rollback does to nodes: that is unknown. The range
 // of the cost is the one that the previous revision had.
-func RollBack(np *lkeplanv1alpha1.NodePlan, previous Revision, pools Pools, removed [][]linodev1alpha1.GoneNode, now time.Time) {
+func RollBack(np *lkeplanv1alpha1.NodePlan, previous Revision, pools Pools, removed [][]linodev1alpha1.GoneNode,
+	now time.Time) {
 	open := Current(np)
 	if open == nil || open.Objects == previous.Objects {
 		return

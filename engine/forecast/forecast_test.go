@@ -27,7 +27,8 @@ func pools(nodes int) forecast.Sample {
 // started is a watch of a new entry after its first look.
 func started(s forecast.Sample) *forecast.Watch {
 	np := &lkeplanv1alpha1.NodePlan{}
-	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "r", Objects: "a"}, plan.Plan{}, forecast.Pools{Sample: s}, began), nil)
+	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "r", Objects: "a"}, plan.Plan{}, forecast.Pools{Sample: s},
+		began), nil)
 	w := forecast.NewWatch(owner, np.Status.Forecasts[0])
 	w.Look(s, nil, began)
 	return w
@@ -38,7 +39,8 @@ func TestMeanIsWeightedByTime(t *testing.T) {
 	w.Look(pools(8), nil, began.Add(15*time.Minute)) // 2 nodes for 15 minutes
 	w.Look(pools(8), nil, began.Add(20*time.Minute)) // 8 nodes for 5 minutes
 	a := w.Entry().Total.Actual
-	got := fmt.Sprint(a.Seconds, " ", a.NodesMean, " ", *a.NodesLowest, " ", *a.NodesHighest, " ", a.CostMean, " ", a.CostLowest, " ",
+	got := fmt.Sprint(a.Seconds, " ", a.NodesMean, " ", *a.NodesLowest, " ", *a.NodesHighest, " ", a.CostMean, " ",
+		a.CostLowest, " ",
 		a.CostHighest)
 	if want := "1200 3.5 2 8 84 48 192"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -50,11 +52,13 @@ func TestTimeThatDidNotPassIsNotMeasured(t *testing.T) {
 		looks []time.Duration // since the first look
 		want  int64
 	}{
-		"every second":                   {[]time.Duration{time.Second, 2 * time.Second, 3 * time.Second}, 3},
-		"twice in a second":              {[]time.Duration{600 * time.Millisecond, 1200 * time.Millisecond, 1800 * time.Millisecond}, 1},
-		"the clock jumps back":           {[]time.Duration{time.Minute, -time.Hour, -time.Hour + time.Minute}, 120},
-		"the process was suspended":      {[]time.Duration{time.Minute, 10 * time.Hour, 10*time.Hour + time.Minute}, 120},
-		"the clock jumps ahead and back": {[]time.Duration{time.Minute, 10 * time.Hour, 2 * time.Minute, 3 * time.Minute}, 120},
+		"every second": {[]time.Duration{time.Second, 2 * time.Second, 3 * time.Second}, 3},
+		"twice in a second": {[]time.Duration{600 * time.Millisecond, 1200 * time.Millisecond,
+			1800 * time.Millisecond}, 1},
+		"the clock jumps back":      {[]time.Duration{time.Minute, -time.Hour, -time.Hour + time.Minute}, 120},
+		"the process was suspended": {[]time.Duration{time.Minute, 10 * time.Hour, 10*time.Hour + time.Minute}, 120},
+		"the clock jumps ahead and back": {[]time.Duration{time.Minute, 10 * time.Hour, 2 * time.Minute, 3 * time.Minute},
+			120},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := started(pools(2))
@@ -114,13 +118,15 @@ func TestSampleLeavesOutNodesOfOtherPools(t *testing.T) {
 
 func TestForetellKeepsWhatThePlanForetold(t *testing.T) {
 	change := func(pool string, im plan.Impact) plan.Change {
-		return plan.Change{Addr: "pool." + pool, Kind: "NodePool", Name: pool, Effect: plan.Roll, Action: plan.Update, Impact: &im}
+		return plan.Change{Addr: "pool." + pool, Kind: "NodePool", Name: pool, Effect: plan.Roll, Action: plan.Update,
+			Impact: &im}
 	}
 	drained := change("old", plan.Impact{Known: true, Rolled: 2})
 	drained.Prune = plan.StartRemoval
 	class := plan.Change{Kind: "LinodeNodeClass", Name: "default", Loosens: true, Action: plan.Update}
 	unlimited := plan.Cost{Ceiling: plan.Ceiling{Unlimited: true}}
-	p := plan.Plan{Counted: true, Changes: []plan.Change{change("web", plan.Impact{Known: true, Rolled: 2}), drained, class}}
+	p := plan.Plan{Counted: true, Changes: []plan.Change{change("web", plan.Impact{Known: true, Rolled: 2}), drained,
+		class}}
 	p.After = plan.Cost{Ceiling: plan.Ceiling{Monthly: 72 * dollar}}
 	e := forecast.Foretell(forecast.Revision{Name: "r", Commit: "c", Objects: "a"}, p, forecast.Pools{
 		Costs: map[string]plan.Cost{
@@ -136,12 +142,15 @@ func TestForetellKeepsWhatThePlanForetold(t *testing.T) {
 		if f.Removable != nil {
 			removable = fmt.Sprint(*f.Removable)
 		}
-		got = append(got, fmt.Sprintf("%s: replaced %d deleted %d removable %s nodes %d cost %s", row.Name, *f.Replaced, *f.Deleted,
+		got = append(got, fmt.Sprintf("%s: replaced %d deleted %d removable %s nodes %d cost %s", row.Name, *f.Replaced,
+			*f.Deleted,
 			removable, *f.Nodes, forecast.RangeText(f)))
 	}
 	want := []string{
-		"web: replaced 2 deleted 0 removable 0 nodes 2 cost $24-$72", "old: replaced 0 deleted 2 removable 0 nodes 0 cost unknown",
-		"batch: replaced 0 deleted 0 removable 0 nodes 0 cost $0 or more", "gpu: replaced 0 deleted 0 removable 0 nodes 0 cost unknown",
+		"web: replaced 2 deleted 0 removable 0 nodes 2 cost $24-$72", "old: replaced 0 deleted 2 removable 0 nodes 0 cost " +
+			"unknown",
+		"batch: replaced 0 deleted 0 removable 0 nodes 0 cost $0 or more", "gpu: replaced 0 deleted 0 removable 0 nodes 0 " +
+			"cost unknown",
 		": replaced 2 deleted 2 removable unknown nodes 2 cost $0-$72",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -156,7 +165,8 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 	for i := range 30 {
 		r := forecast.Revision{Name: fmt.Sprint(i), Objects: fmt.Sprint(i)}
-		forecast.Open(np, forecast.Foretell(r, plan.Plan{}, forecast.Pools{Costs: costs}, began.Add(time.Duration(i)*time.Hour)), nil)
+		forecast.Open(np, forecast.Foretell(r, plan.Plan{}, forecast.Pools{Costs: costs},
+			began.Add(time.Duration(i)*time.Hour)), nil)
 	}
 	all := np.Status.Forecasts
 	if len(all) != forecast.MaxEntries || len(all[0].Pools) != forecast.MaxPools || all[0].PoolsLeftOut != 30 {
@@ -169,7 +179,8 @@ func TestStatusIsBounded(t *testing.T) {
 	for i := range 1000 { // one class after another is read, with other nodes
 		var gone []linodev1alpha1.GoneNode
 		for j := range linodev1alpha1.MostGone {
-			gone = append(gone, linodev1alpha1.GoneNode{NodeClaim: fmt.Sprint(i, "-", j), Reason: "Drifted", NodePlan: "infra/prod", Revision: "29"})
+			gone = append(gone, linodev1alpha1.GoneNode{NodeClaim: fmt.Sprint(i, "-", j), Reason: "Drifted",
+				NodePlan: "infra/prod", Revision: "29"})
 		}
 		w.Look(nil, [][]linodev1alpha1.GoneNode{gone}, began)
 	}
@@ -190,7 +201,8 @@ func TestAStaleListCountsNoNodeAgain(t *testing.T) {
 		w = forecast.NewWatch(owner, through(t, w.Entry()))
 		w.Look(pools(2), [][]linodev1alpha1.GoneNode{gone[:n]}, began)
 	}
-	if a := w.Entry().Total.Actual; a.Replaced != 30 || a.ReplacedAtLeast || !a.LastReplaced.Time.Equal(began.Add(29*time.Minute)) {
+	if a := w.Entry().Total.Actual; a.Replaced != 30 || a.ReplacedAtLeast ||
+		!a.LastReplaced.Time.Equal(began.Add(29*time.Minute)) {
 		t.Errorf("%+v", a)
 	}
 }
@@ -208,15 +220,20 @@ func TestRevisionsThatOpenAnEntry(t *testing.T) {
 		before string
 		want   bool
 	}{
-		"the first":                                {at(""), "", true},
-		"another":                                  {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "1", Objects: "a"}), "a", true},
-		"it changes no object":                     {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "1", Objects: "b"}), "b", false},
-		"it is retried":                            {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "2", Objects: "b"}), "a", false},
-		"it was applied by an earlier release":     {at("2"), "b", false},
-		"it was applied and its record was lost":   {at("2"), "", false},
-		"the record of the previous one was lost":  {at("1"), "", true},
-		"it was rolled back, and is applied again": {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "1", Objects: "a"}, lkeplanv1alpha1.RevisionForecast{Revision: "2", Objects: "b", Closed: &closed}), "a", true},
-		"the same revision with another variable":  {at("2", lkeplanv1alpha1.RevisionForecast{Revision: "2", Objects: "a"}), "a", true},
+		"the first": {at(""), "", true},
+		"another": {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "1", Objects: "a"}),
+			"a", true},
+		"it changes no object": {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "1", Objects: "b"}),
+			"b", false},
+		"it is retried": {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "2", Objects: "b"}),
+			"a", false},
+		"it was applied by an earlier release":    {at("2"), "b", false},
+		"it was applied and its record was lost":  {at("2"), "", false},
+		"the record of the previous one was lost": {at("1"), "", true},
+		"it was rolled back, and is applied again": {at("1", lkeplanv1alpha1.RevisionForecast{Revision: "1", Objects: "a"},
+			lkeplanv1alpha1.RevisionForecast{Revision: "2", Objects: "b", Closed: &closed}), "a", true},
+		"the same revision with another variable": {at("2", lkeplanv1alpha1.RevisionForecast{Revision: "2", Objects: "a"}),
+			"a", true},
 	} {
 		if got := forecast.Changes(test.np, two, test.before); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
@@ -235,10 +252,12 @@ func TestRollbackClosesTheEntryAndOpensAnother(t *testing.T) {
 	forecast.RollBack(np, one, all, nil, began.Add(3*time.Hour)) // it is recorded once
 	var got []string
 	for _, e := range np.Status.Forecasts {
-		got = append(got, fmt.Sprint(e.Revision, " ", e.Closed != nil, " ", e.RolledBack, " ", e.Rollback, " ", forecast.ReplacedText(e.Total), " ",
+		got = append(got, fmt.Sprint(e.Revision, " ", e.Closed != nil, " ", e.RolledBack, " ", e.Rollback, " ",
+			forecast.ReplacedText(e.Total), " ",
 			forecast.RangeText(e.Total.Forecast)))
 	}
-	want := []string{"1 false false true 0 of unknown $0-$72", "2 true true false 0 of 0 $0-$72", "1 true false false 0 of 0 $0-$72"}
+	want := []string{"1 false false true 0 of unknown $0-$72", "2 true true false 0 of 0 $0-$72",
+		"1 true false false 0 of 0 $0-$72"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
@@ -248,14 +267,17 @@ func TestRollbackClosesTheEntryAndOpensAnother(t *testing.T) {
 // with a new entry.
 func TestAWriterKeepsWhatAnotherHasMeasured(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
-	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "1", Objects: "a"}, plan.Plan{}, forecast.Pools{Sample: pools(2)}, began), nil)
+	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "1", Objects: "a"}, plan.Plan{},
+		forecast.Pools{Sample: pools(2)}, began), nil)
 	w := forecast.NewWatch(owner, np.Status.Forecasts[0])
 	w.Look(pools(2), nil, began)
 	w.Look(pools(2), nil, began.Add(10*time.Minute))
 	live := []lkeplanv1alpha1.RevisionForecast{w.Entry()}
-	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "2", Objects: "b"}, plan.Plan{}, forecast.Pools{}, began.Add(time.Hour)), nil)
+	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "2", Objects: "b"}, plan.Plan{}, forecast.Pools{},
+		began.Add(time.Hour)), nil)
 	all := forecast.Measured(slices.Clone(np.Status.Forecasts), live)
-	if all[1].Total.Actual.Seconds != 600 || all[1].Closed == nil || all[0].Total.Actual.Seconds != 0 || all[0].Closed != nil {
+	if all[1].Total.Actual.Seconds != 600 || all[1].Closed == nil || all[0].Total.Actual.Seconds != 0 ||
+		all[0].Closed != nil {
 		t.Errorf("%+v", all)
 	}
 }
@@ -279,28 +301,38 @@ func TestFindings(t *testing.T) {
 	}{
 		"as foretold": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2), CostFloor: "0", CostCeiling: "72"},
 			lkeplanv1alpha1.NodeActual{Replaced: 2, Outdated: n(0), CostHighest: "48"}), nil, false, ""},
-		"one is left": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{Replaced: 1, Outdated: n(1)}), nil, false,
+		"one is left": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{Replaced: 1,
+			Outdated: n(1)}), nil, false,
 			"1 node is still to be replaced."},
-		"one has gone": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{Replaced: 1, Outdated: n(0)}), nil, false,
+		"one has gone": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{Replaced: 1,
+			Outdated: n(0)}), nil, false,
 			"1 node was removed for another reason before Karpenter could replace them, or while the controller did not run."},
-		"it is unknown how many are left": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{}), nil, false, ""},
+		"it is unknown how many are left": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{}),
+			nil, false, ""},
 		"more": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{Replaced: 3}), nil, true,
-			"1 node was replaced more than the plan foretold: pods requested nodes while the revision was applied, or a manual change " +
+			"1 node was replaced more than the plan foretold: pods requested nodes while the revision was applied, or a " +
+				"manual change " +
 				"made nodes outdated."},
-		"of an earlier revision": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2), Outdated: n(1)}, lkeplanv1alpha1.NodeActual{Replaced: 3}), nil,
+		"of an earlier revision": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2), Outdated: n(1)},
+			lkeplanv1alpha1.NodeActual{Replaced: 3}), nil,
 			false, "1 replaced node had already been outdated because of an earlier revision."},
 		"the limit is reached": {row(range72, lkeplanv1alpha1.NodeActual{CostHighest: "72"}), nil, false,
 			"the nodes cost up to $72 a month, the maximum of the forecast: a limit was reached."},
 		"a manual change": {row(range72, lkeplanv1alpha1.NodeActual{CostHighest: "96"}), limits, true,
-			"the nodes cost up to $96 a month, and the forecast was at most $72: kubectl-edit has set spec.limits.nodes of pool web."},
+			"the nodes cost up to $96 a month, and the forecast was at most $72: kubectl-edit has set spec.limits.nodes of " +
+				"pool web."},
 		"a lower limit": {row(lkeplanv1alpha1.NodeForecast{Cost: "96", CostFloor: "0", CostCeiling: "72"},
 			lkeplanv1alpha1.NodeActual{CostHighest: "96"}), nil, true,
-			"the nodes cost up to $96 a month, and the forecast was at most $72: they cost $96 when the revision was applied, and " +
+			"the nodes cost up to $96 a month, and the forecast was at most $72: they cost $96 when the revision was applied, " +
+				"and " +
 				"Karpenter does not remove nodes because of a lower limit."},
-		"unlimited": {row(lkeplanv1alpha1.NodeForecast{CostFloor: "0", Unlimited: true}, lkeplanv1alpha1.NodeActual{CostHighest: "9600"}), nil,
+		"unlimited": {row(lkeplanv1alpha1.NodeForecast{CostFloor: "0", Unlimited: true},
+			lkeplanv1alpha1.NodeActual{CostHighest: "9600"}), nil,
 			false, ""},
-		"more pods": {row(lkeplanv1alpha1.NodeForecast{Nodes: n(2)}, lkeplanv1alpha1.NodeActual{Seconds: 60, CostSeconds: 60, NodesMean: "4.5"}),
-			nil, false, "the pool had 2 nodes when the revision was applied, and 4.5 on average since: pods, buffers or replicas requested more."},
+		"more pods": {row(lkeplanv1alpha1.NodeForecast{Nodes: n(2)}, lkeplanv1alpha1.NodeActual{Seconds: 60, CostSeconds: 60,
+			NodesMean: "4.5"}),
+			nil, false, "the pool had 2 nodes when the revision was applied, and 4.5 on average since: pods, buffers or " +
+				"replicas requested more."},
 	} {
 		found := forecast.Findings(test.e, test.drift)
 		if got := texts(found); got != test.want || forecast.Outside(found) != test.outside {
@@ -321,7 +353,8 @@ func texts(found []forecast.Finding) string {
 func TestAnEditedStatusEndsInNoOverflow(t *testing.T) {
 	w := started(pools(2))
 	e := w.Entry()
-	e.Total.Actual = lkeplanv1alpha1.NodeActual{Seconds: 1<<63 - 1, CostSeconds: -1 << 63, NodesMean: "999999999999", CostMean: "-999999999999"}
+	e.Total.Actual = lkeplanv1alpha1.NodeActual{Seconds: 1<<63 - 1, CostSeconds: -1 << 63, NodesMean: "999999999999",
+		CostMean: "-999999999999"}
 	w = forecast.NewWatch(owner, e)
 	w.Look(pools(2), nil, began)
 	w.Look(pools(2), nil, began.Add(15*time.Minute))

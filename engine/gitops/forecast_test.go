@@ -38,14 +38,17 @@ func TestForecastIsStoredBeforeTheEffect(t *testing.T) {
 			return record(ctx)
 		})
 	}
-	if o := step(func(context.Context) error { return errors.New("no answer") }); !o.failed || w.written > 0 || len(np.Status.Forecasts) > 0 {
-		t.Fatalf("without a record of the forecast: %+v, %d objects written, forecasts %+v", o, w.written, np.Status.Forecasts)
+	if o := step(func(context.Context) error { return errors.New("no answer") }); !o.failed || w.written > 0 ||
+		len(np.Status.Forecasts) > 0 {
+		t.Fatalf("without a record of the forecast: %+v, %d objects written, forecasts %+v", o, w.written,
+			np.Status.Forecasts)
 	}
 	if o := step(w.record(np)); o.failed || written != 0 {
 		t.Fatalf("%+v; %d objects were written before the forecast", o, written)
 	}
 	first := np.Status.Forecasts
-	if len(first) != 1 || first[0].Revision != "main@sha1:0" || len(first[0].Pools) != 1 || first[0].Pools[0].Name != "web" {
+	if len(first) != 1 || first[0].Revision != "main@sha1:0" || len(first[0].Pools) != 1 ||
+		first[0].Pools[0].Name != "web" {
 		t.Fatalf("forecasts %+v", first)
 	}
 	if f := first[0].Total.Forecast; f.Replaced == nil || *f.Replaced != 0 || !f.Unlimited || f.CostFloor != "0" {
@@ -78,7 +81,8 @@ func TestForecastersCountNothingTwice(t *testing.T) {
 	two := forecast.Revision{Name: "main@sha1:2", Objects: "b"}
 	forecast.Open(np, forecast.Foretell(two, plan.Plan{}, forecast.Pools{}, began), nil)
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	class.Status.Gone = []linodev1alpha1.GoneNode{{NodeClaim: "web-0", NodePool: "web", Reason: "Drifted", Time: metav1.NewTime(began),
+	class.Status.Gone = []linodev1alpha1.GoneNode{{NodeClaim: "web-0", NodePool: "web", Reason: "Drifted",
+		Time:     metav1.NewTime(began),
 		NodePlan: "fleet/prod", Revision: "main@sha1:2"}}
 	claim := func(name, pool string) *karpv1.NodeClaim {
 		return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
@@ -117,7 +121,8 @@ func TestForecastersCountNothingTwice(t *testing.T) {
 	}
 	a := live.Status.Forecasts[0].Total.Actual
 	got := fmt.Sprint(a.Replaced, " replaced, ", a.NodesMean, " nodes at $", a.CostMean)
-	if most := int64(now.Sub(began) / time.Second); got != "1 replaced, 2 nodes at $48" || a.Seconds > most || a.Seconds < most/2 {
+	if most := int64(now.Sub(began) / time.Second); got != "1 replaced, 2 nodes at $48" || a.Seconds > most ||
+		a.Seconds < most/2 {
 		t.Errorf("%s, measured for %d of %d seconds", got, a.Seconds, most)
 	}
 	if err := c.Delete(t.Context(), &live); err != nil {
@@ -135,7 +140,8 @@ func TestReconciliationKeepsWhatWasMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	np := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}}
-	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "1", Objects: "a"}, plan.Plan{}, forecast.Pools{}, time.Now()), nil)
+	forecast.Open(np, forecast.Foretell(forecast.Revision{Name: "1", Objects: "a"}, plan.Plan{}, forecast.Pools{},
+		time.Now()), nil)
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(np).WithObjects(np).Build()
 	var was lkeplanv1alpha1.NodePlan
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(np), &was); err != nil {
@@ -147,7 +153,8 @@ func TestReconciliationKeepsWhatWasMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, now := &Reconciler{Client: c, Worker: &Worker{Reader: c}}, was.DeepCopy()
-	forecast.Open(now, forecast.Foretell(forecast.Revision{Name: "2", Objects: "b"}, plan.Plan{}, forecast.Pools{}, time.Now()), nil)
+	forecast.Open(now, forecast.Foretell(forecast.Revision{Name: "2", Objects: "b"}, plan.Plan{}, forecast.Pools{},
+		time.Now()), nil)
 	if err := r.record(t.Context(), &was, now); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +162,8 @@ func TestReconciliationKeepsWhatWasMeasured(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(np), &live); err != nil {
 		t.Fatal(err)
 	}
-	if all := live.Status.Forecasts; len(all) != 2 || all[1].Total.Actual.Seconds != 600 || all[1].Closed == nil || all[0].Closed != nil {
+	if all := live.Status.Forecasts; len(all) != 2 || all[1].Total.Actual.Seconds != 600 || all[1].Closed == nil ||
+		all[0].Closed != nil {
 		t.Errorf("forecasts %+v", all)
 	}
 }

@@ -22,14 +22,19 @@ func newForecastMetrics(to prometheus.Registerer) *forecastMetrics {
 			append([]string{"namespace", "name", "pool"}, labels...))
 	}
 	m := &forecastMetrics{
-		foretold: gauge("forecast_replaced_nodes", "Nodes that the plan of the current revision was to replace, by pool; without "+
+		foretold: gauge("forecast_replaced_nodes", "Nodes that the plan of the current revision was to replace, by pool; "+
+			"without "+
 			"a pool for all. Absent if unknown."),
-		replaced: gauge("replaced_nodes", "Nodes that were replaced because of the current revision, by pool; without a pool for "+
+		replaced: gauge("replaced_nodes", "Nodes that were replaced because of the current revision, by pool; without a "+
+			"pool for "+
 			"all."),
-		bounds: gauge("forecast_cost_dollars", "Monthly cost according to the plan of the current revision, by pool, without a pool "+
-			"for all, and by bound: floor, ceiling (+Inf if nothing limits it) or applied (of the nodes that existed when it was "+
+		bounds: gauge("forecast_cost_dollars", "Monthly cost according to the plan of the current revision, by pool, "+
+			"without a pool "+
+			"for all, and by bound: floor, ceiling (+Inf if nothing limits it) or applied (of the nodes that existed when it "+
+			"was "+
 			"applied). Absent if unknown.", "bound"),
-		cost: gauge("cost_dollars", "Monthly cost of the nodes, by pool; without a pool for all pools that the current revision "+
+		cost: gauge("cost_dollars", "Monthly cost of the nodes, by pool; without a pool for all pools that the current "+
+			"revision "+
 			"declares. Absent while a price is unknown."),
 	}
 	to.MustRegister(m.foretold, m.replaced, m.bounds, m.cost)
@@ -43,7 +48,7 @@ func (m *forecastMetrics) Record(np client.ObjectKey, e lkeplanv1alpha1.Revision
 	}
 	m.Forget(np)
 	m.row(np, e.Total, now.Total())
-	for _, row := range e.Pools {
+	for _, row := range forecast.Bounded([]lkeplanv1alpha1.RevisionForecast{e})[0].Pools {
 		if p, ok := now[row.Name]; ok {
 			m.row(np, row, p)
 		}
@@ -52,13 +57,13 @@ func (m *forecastMetrics) Record(np client.ObjectKey, e lkeplanv1alpha1.Revision
 
 func (m *forecastMetrics) row(np client.ObjectKey, row lkeplanv1alpha1.ForecastRow, now forecast.Pool) {
 	of := []string{np.Namespace, np.Name, row.Name}
-	if n := row.Forecast.Replaced; n != nil {
+	if n := row.Forecast.Replaced; n != nil && *n >= 0 {
 		m.foretold.WithLabelValues(of...).Set(float64(*n))
 	}
-	m.replaced.WithLabelValues(of...).Set(float64(row.Actual.Replaced))
+	m.replaced.WithLabelValues(of...).Set(float64(max(row.Actual.Replaced, 0)))
 	f := row.Forecast
 	for bound, text := range map[string]string{"floor": f.CostFloor, "ceiling": f.CostCeiling, "applied": f.Cost} {
-		if amount, err := catalog.ParseMoney(text); err == nil {
+		if amount, err := catalog.ParseMoney(text); err == nil && amount >= 0 {
 			m.bounds.WithLabelValues(append(of, bound)...).Set(amount.Float64())
 		}
 	}

@@ -75,6 +75,7 @@ const (
 	RemarkHeld      RemarkKind = "held"        // something blocks the replacement of nodes
 	RemarkCondemned RemarkKind = "condemned"   // the pool is draining
 	RemarkHosts     RemarkKind = "maintenance" // Linode maintains the hosts of nodes
+	RemarkRelabel   RemarkKind = "relabel"     // labels or annotations of nodes are being changed in place
 	RemarkDrift     RemarkKind = "drift"       // another tool has set a field that lkeplan does not set
 	RemarkVersion   RemarkKind = "version"     // the versions of nodes and control plane differ
 	RemarkUnknown   RemarkKind = "unknown"     // the kind that it needs cannot be listed

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/forecast"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -235,7 +236,8 @@ type NodePlanStatus struct {
 	// Settings are the objects with during blocks that are active, or whose values could not be switched, one line each.
 	Settings   []string   `json:"settings,omitempty"`
 	NextSwitch *time.Time `json:"next_switch,omitempty"`
-	Message    string     `json:"message,omitempty"` // if it is not ready
+	Forecast   string     `json:"forecast,omitempty"` // of the current revision, and what has happened since
+	Message    string     `json:"message,omitempty"`  // if it is not ready
 	pools      []string
 }
 
@@ -268,6 +270,9 @@ func nodePlanOf(np *lkeplanv1alpha1.NodePlan) NodePlanStatus {
 	}
 	if s.NextWindow != nil {
 		n.NextWindow = moment(s.NextWindow.Time)
+	}
+	if open := forecast.Current(np); open != nil {
+		n.Forecast = forecast.Progress(forecast.Bounded(s.Forecasts)[0], open.Total, s.Drift)
 	}
 	if n.State != nodeplan.Ready {
 		n.Message = nodeplan.Message(np)

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -271,6 +273,7 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 		return append(says, Remark{What: RemarkUnknown, Text: "the state of its nodes is unknown: " + unread})
 	}
 	says = append(says, w.hosts(pool)...)
+	says = append(says, w.relabels(pool)...)
 	state, holds := reports.Progress(r)
 	switch {
 	case r.Condemned != nil:
@@ -326,6 +329,47 @@ func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
 		text += fmt.Sprintf("; %s not ready, and lkeplan waits for %s until %s", are(len(away), "node"), machines, slices.Max(away))
 	}
 	return []Remark{{What: RemarkHosts, Text: text}}
+}
+
+// mostRelabeled is how many nodes are named that do not have their labels yet.
+const mostRelabeled = 5
+
+// relabels reports nodes of a pool that do not have the values of labels or annotations that change in place, and why
+// not.
+func (w *statusReader) relabels(pool *karpv1.NodePool) (says []Remark) {
+	template, all := inplace.TemplateOf(pool), 0
+	nodes := map[string]*corev1.Node{}
+	for _, n := range w.Snapshot.Nodes {
+		nodes[n.Name] = n
+	}
+	var behind []string
+	for _, nc := range w.Claims {
+		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name || !nodeclaim.Managed(nc) || !nc.DeletionTimestamp.IsZero() {
+			continue
+		}
+		all++
+		if claim, node := template.Behind(nc, nodes[nc.Status.NodeName]); claim || node {
+			behind = append(behind, cmp.Or(nc.Status.NodeName, nc.Name))
+		}
+	}
+	if len(behind) == 0 {
+		return nil
+	}
+	slices.Sort(behind)
+	names := behind[:min(len(behind), mostRelabeled)]
+	text := fmt.Sprintf("labels or annotations change in place: %d of %s have the current values; not yet: %s", all-len(behind),
+		diag.Counted(all, "node"), strings.Join(names, ", "))
+	if more := len(behind) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	says = append(says, Remark{What: RemarkRelabel, Text: text})
+	for _, e := range w.events.About(cluster.SubjectOf("NodePool", pool)) {
+		if e.Reason == inplace.ReasonNotRelabeled && w.Now.Sub(w.events.LastSeen(e)) < lately {
+			return append(says, Remark{What: RemarkRelabel, Text: messageOf(w.events, e), Since: moment(e.FirstTimestamp.Time),
+				quoted: true})
+		}
+	}
+	return says
 }
 
 // lately is how old an event can be to count as current: what lasts is reported again.

@@ -272,6 +272,9 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 		if n.NextSwitch != nil {
 			p.Paragraph(2, "next switch of values: %s", n.NextSwitch.Format("2006-01-02 15:04 UTC"))
 		}
+		if n.Forecast != "" {
+			p.Paragraph(2, "%s", n.Forecast)
+		}
 		p.Words(2, n.Message)
 	}
 }

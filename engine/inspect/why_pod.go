@@ -15,6 +15,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/forecast"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -266,6 +268,23 @@ func (w *explainer) pool(a *Answer) error {
 	return w.absent("pool", "", a.Name, names)
 }
 
+// forecasts compare what the current revisions of NodePlans foretold for a pool with what has happened so far.
+func (w *explainer) forecasts(pool string) (texts []string) {
+	for _, np := range w.Plans {
+		if forecast.Current(np) == nil {
+			continue
+		}
+		open := forecast.Bounded(np.Status.Forecasts)[0]
+		for _, row := range open.Pools {
+			if row.Name == pool {
+				texts = append(texts, fmt.Sprintf("NodePlan %s: %s", nodeplan.Key(np), forecast.Progress(open, row, np.Status.Drift)))
+				break
+			}
+		}
+	}
+	return texts
+}
+
 func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 	for _, p := range w.Status.Pools {
 		if p.Name != pool.Name {
@@ -290,7 +309,8 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 				}
 			}
 		}
-		a.add(AboutState, append(lines, plainly(w.inOrder(pool)...)...)...)
+		lines = append(lines, plainly(w.inOrder(pool)...)...)
+		a.add(AboutState, append(lines, plainly(w.forecasts(pool.Name)...)...)...)
 	}
 	a.add(AboutPlans, plainly(w.makes(pool)...)...)
 	if nodes, _ := w.counted(pool, nil); nodes > 0 { // otherwise no node stays

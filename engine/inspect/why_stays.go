@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/linode/paidhour"
@@ -32,7 +33,7 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 		return plainly("its pool was deleted, or cannot be listed"), nil
 	}
 	pods := w.movable(nc)
-	lines := plainly(append(w.hosts(nc), w.policy(pool, nc, len(pods))...)...)
+	lines := plainly(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.policy(pool, nc, len(pods)))...)
 	if texts := w.unknown("whether the node can be removed", kindsToPlan...); texts != nil {
 		return append(lines, plainly(texts...)...), nil
 	}
@@ -52,6 +53,26 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 		without = append(without, w.doubts(pods...)...)
 	}
 	return append(lines, plainly(without...)...), err
+}
+
+// relabeled explains that labels or annotations of a node changed without a replacement, or have not changed yet.
+func (w *explainer) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts []string) {
+	keys := strings.Join(inplace.Keys(pool), ", ")
+	var node *corev1.Node
+	for _, n := range w.Snapshot.Nodes {
+		if n.Name == nc.Status.NodeName {
+			node = n
+		}
+	}
+	switch claim, onNode := inplace.TemplateOf(pool).Behind(nc, node); {
+	case claim || onNode:
+		texts = append(texts, "labels or annotations of the node change in place, and it does not have the current values yet: "+keys)
+	case inplace.Changed(nc.Annotations):
+		texts = append(texts, "labels or annotations of the node were changed in place, and the node was not replaced for it: "+keys)
+	default:
+		return nil
+	}
+	return append(texts, w.commit(nc)...)
 }
 
 // delays explains what delays the removal of a node that is removed or replaced: what blocks it, budgets, and pods that would

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/utils/ptr"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -92,6 +94,20 @@ func overlaysConflict(c *checker) {
 					"that must win a larger weight.",
 				other.object.Addr, o.plans[at].Name, ptr.Deref(o.Spec.Weight, 0), first.object.Addr, second.object.Addr)
 			break
+		}
+	}
+}
+
+// overlaysInPlace finds overlays that select a pool by a label that changes in place: Karpenter applies an overlay to the
+// plans of a pool by the labels of its template (karpenter v1.14.1, getOverlaidOfferings in controllers/nodeoverlay).
+func overlaysInPlace(c *checker) {
+	for object, o := range typed[v1alpha1.NodeOverlay](c, schemas.Overlay.Object.Kind) {
+		for i, r := range o.Spec.Requirements {
+			at := slices.IndexFunc(c.pools, func(p *pool) bool { return slices.Contains(inplace.Keys(p.NodePool), r.Key) })
+			if at >= 0 {
+				c.report(object.Addr, fmt.Sprintf("spec.requirements.%d", i),
+					"The overlay selects pools by the label %s, which %s changes in place.", r.Key, c.pools[at].object.Addr)
+			}
 		}
 	}
 }

@@ -61,6 +61,7 @@ func lints() []Rule {
 		{Name: "empty-buffer", find: emptyBuffers},
 		{Name: "overlay-of-no-plan", find: overlaysOfNothing},
 		{Name: "overlays-conflict", find: overlaysConflict},
+		{Name: "overlay-of-in-place-label", find: overlaysInPlace},
 		{Name: "unknown-plan", Catalog: true, find: unknownPlans},
 		{Name: "plan-not-sold", Catalog: true, find: notSold},
 		{Name: "plan-without-price", Note: true, find: withoutPrice},
@@ -95,6 +96,7 @@ const (
 	DearerThanCapped     = "dearer-than-capped"
 	ZoneSpreadOfOneZone  = "zone-spread-of-one-zone"
 	GPUPodsWithoutPool   = "gpu-pods-without-pool"
+	InPlaceSelected      = "in-place-label-selected"
 )
 
 // aboutPods are the rules that need pods.
@@ -104,6 +106,7 @@ func aboutPods() []Rule {
 		{Name: PodsBlockDrift, Pods: true}, {Name: TerminationCutsShort, Pods: true},
 		{Name: LabelOfNoPool, Pods: true}, {Name: SpreadOverNoPool, Pods: true}, {Name: DearerThanCapped, Pods: true},
 		{Name: ZoneSpreadOfOneZone, Pods: true}, {Name: GPUPodsWithoutPool, Pods: true},
+		{Name: InPlaceSelected, Pods: true},
 	})
 }
 

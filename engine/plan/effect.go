@@ -69,6 +69,32 @@ func onNodes(path string) (key string, ok bool) {
 	return "", false
 }
 
+// LabelsInPlace are the labels of nodes that a change of a pool changes in place, in the order of the fields.
+func (c Change) LabelsInPlace() (keys []string) {
+	for _, f := range c.Fields {
+		key, ok := onNodes(f.Path)
+		if c.Relabels && ok && f.Effect == InPlace && strings.HasPrefix(f.Path, "spec.template.metadata.labels") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// LeavesInPlace reports whether a change of a pool removes keys from the list of those that change in place. Nodes that do
+// not have the last value of such a key yet are replaced.
+func (c Change) LeavesInPlace() bool {
+	for _, f := range c.Fields {
+		before, _ := f.Before.(string)
+		after, _ := f.After.(string)
+		left := strings.Split(after, ",")
+		if f.Path == inPlace && before != "" && slices.ContainsFunc(strings.Split(before, ","),
+			func(key string) bool { return !slices.Contains(left, key) }) {
+			return true
+		}
+	}
+	return false
+}
+
 func poolEffects(old, changed object) func(string) outcome {
 	before, after, misfit := old.pool, changed.pool, misfits(old, changed)
 	// A key that leaves the list changes in place with the change that removes it from the list.

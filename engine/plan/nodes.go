@@ -40,6 +40,9 @@ type Node struct {
 	NoTerminationGrace bool              `json:"patient"`              // it has no terminationGracePeriod, and waits for its pods
 	Holds              []Hold            `json:"holds,omitempty"`      // that keep Karpenter from replacing it
 	Condemned          bool              `json:"-"`                    // its pool is draining, or will be
+	// Selects are the workloads with pods on the node whose placement uses a label of nodes, by the key of the label, each
+	// with how it does: "Deployment shop/web (its nodeSelector)". Nil if the pods are unknown.
+	Selects map[string][]string `json:"-"`
 }
 
 // Impact is what happens to the nodes of a pool. If no cluster was read, only Pace is known, without numbers.

@@ -11,7 +11,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // labels finds pods that select labels which no pool sets.
@@ -126,4 +128,30 @@ func given(pools []pool, key string, values []string) bool {
 			return labelled && label == value || !labelled && required.Get(key).Has(value)
 		})
 	})
+}
+
+// inPlace finds labels that change in place, and that decide where pods run: a change of such a label moves no pod.
+func (c *checker) inPlace() {
+	for _, p := range c.pools {
+		for _, key := range inplace.Keys(p.NodePool) {
+			if _, label := p.Spec.Template.Labels[key]; !label {
+				continue
+			}
+			var users []string
+			for _, w := range c.in.Workloads {
+				if how := inplace.Uses(w.Pod.Spec)[key]; how != "" {
+					users = append(users, w.Name+" ("+how+")")
+				}
+			}
+			for _, set := range c.in.DaemonSets {
+				if how := inplace.Uses(set.Spec.Template.Spec)[key]; how != "" {
+					users = append(users, "DaemonSet "+set.Namespace+"/"+set.Name+" ("+how+")")
+				}
+			}
+			if len(users) > 0 {
+				c.find(lint.InPlaceSelected, p.addr, "metadata.annotations."+schemas.AnnotationInPlace,
+					"The label %s changes in place, and it decides where pods of %s run.", key, joined(users))
+			}
+		}
+	}
 }

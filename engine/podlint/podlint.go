@@ -80,6 +80,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 	c.cutsShort()
 	c.labels()
 	c.spreads()
+	c.inPlace()
 	c.zones()
 	c.gpus()
 	if err := c.caps(ctx); err != nil {

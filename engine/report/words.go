@@ -175,7 +175,9 @@ func (v escaper) headline(c plan.Change) string {
 	case c.Effect == plan.MayRemove:
 		parts = append(parts, "Karpenter may remove or replace nodes")
 	case c.Action == plan.Update && len(parts) == 1:
-		parts[0] = "updated in place"
+		if parts[0] = "updated in place"; c.Relabels && !c.LeavesInPlace() {
+			parts = append(parts, "0 nodes are replaced")
+		}
 	case c.Action == plan.Forget:
 		parts[0] += " and keeps its nodes"
 	}

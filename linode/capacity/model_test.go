@@ -102,7 +102,7 @@ func (w *world) begin(work Work) {
 
 func (w *world) correct(m Correction) {
 	if p := w.pools[m.Pool]; p != nil {
-		p.Group, p.Tags, p.Labels = m.Group.Key(), append(slices.Clone(m.Group.Tags), Mark), m.Group.Labels
+		p.Group, p.Tags, p.Labels = m.Group.Key(), append(slices.Clone(m.Group.Tags), Mark), m.Group.PoolLabels()
 		p.Taints, p.Autoscaled = m.Group.Taints, false
 	}
 }
@@ -299,6 +299,9 @@ func (w *world) step() {
 		w.restart()
 	case 8:
 		w.finish()
+		if w.chance(3) {
+			w.relabel(groups[w.rng.IntN(2)].NodePool)
+		}
 	case 9:
 		w.carryOut(false)
 	case 10:
@@ -388,6 +391,7 @@ func (w *world) atRest() {
 	}
 	for _, p := range w.pools {
 		for _, g := range []Group{web, batch} {
+			g.InPlace = w.inPlace[g.NodePool]
 			if fields := g.outOfStep(p.Traits); p.Group == g.Key() && len(fields) > 0 {
 				w.t.Fatalf("pool %d is out of step: %v", p.ID, fields)
 			}

@@ -36,6 +36,8 @@ type world struct {
 	failures []written            // events of LKE
 	unmade   map[string]time.Time // slots that were ended for one, and when they were requested; of this process
 
+	inPlace map[string]map[string]*string // the labels of each NodePool that change in place
+
 	writes, made, trouble, robbed int
 }
 
@@ -74,6 +76,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: now, faults: true,
 		claims: map[string]*Claim{}, pools: map[int]*place{}, nodes: map[int]Node{}, drained: map[int]int{}, unmade: map[string]time.Time{},
+		inPlace: map[string]map[string]*string{},
 		policy: Policy{
 			Grace: time.Minute, Keep: 10 * time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 7, ClusterSize: 60,
 		},
@@ -131,6 +134,7 @@ func (w *world) view() View {
 	v.Claims = slices.Clone(v.Claims)
 	for i := range v.Claims {
 		v.Claims[i].Maintained = w.maintained(v.Claims[i].Instance)
+		v.Claims[i].Group.InPlace = w.inPlace[v.Claims[i].Group.NodePool]
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
 		p := w.pools[id]
@@ -441,9 +445,20 @@ func (w *world) finish() {
 	}
 }
 
+// relabel changes a label of a NodePool in place, as a commit does: it sets another value, removes the label, or removes it
+// from the list.
+func (w *world) relabel(nodePool string) {
+	value := fmt.Sprintf("v%d", w.id())
+	w.inPlace[nodePool] = []map[string]*string{
+		{"example.com/team": &value}, {"example.com/team": &value, "example.com/owner": &value},
+		{"example.com/team": nil}, nil,
+	}[w.rng.IntN(4)]
+	w.trouble += len(w.pools)
+}
+
 // traits are those of a pool that was made for a group.
 func traits(g Group) Traits {
-	return Traits{Plan: g.Plan, Labels: g.Labels, Taints: g.Taints, Tags: append(slices.Clone(g.Tags), Mark), Version: g.Version}
+	return Traits{Plan: g.Plan, Labels: g.PoolLabels(), Taints: g.Taints, Tags: append(slices.Clone(g.Tags), Mark), Version: g.Version}
 }
 
 // edit changes some pool as a person can in Cloud Manager.

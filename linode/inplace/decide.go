@@ -33,6 +33,28 @@ func (t Template) Next(nc *karpv1.NodeClaim, node *corev1.Node) (*karpv1.NodeCla
 	return claim, nextNode
 }
 
+// Behind reports whether a NodeClaim or its Node has other values than the template for keys that change in place. Node
+// is nil if the claim has none.
+func (t Template) Behind(nc *karpv1.NodeClaim, node *corev1.Node) (claim, onNode bool) {
+	next, values := t.next(nc)
+	claim = !maps.Equal(next.Labels, nc.Labels) || !maps.Equal(withoutStamps(next.Annotations),
+		withoutStamps(nc.Annotations))
+	if node != nil && !values.empty() {
+		changed := node.DeepCopy()
+		t.apply(&changed.Labels, &changed.Annotations, values)
+		onNode = !maps.Equal(changed.Labels, node.Labels) || !maps.Equal(changed.Annotations, node.Annotations)
+	}
+	return claim, onNode
+}
+
+// withoutStamps returns annotations without those that only describe the template.
+func withoutStamps(annotations map[string]string) map[string]string {
+	rest := maps.Clone(annotations)
+	delete(rest, AnnotationValues)
+	delete(rest, karpv1.NodePoolHashAnnotationKey)
+	return rest
+}
+
 // Current sets the current values of keys that change in place on the labels of a NodeClaim.
 func (t Template) Current(nc *karpv1.NodeClaim) map[string]string {
 	next, _ := t.next(nc)
@@ -63,6 +85,7 @@ func (t Template) next(nc *karpv1.NodeClaim) (*karpv1.NodeClaim, record) {
 	set(values.Labels, recorded.Labels, template.Labels)
 	set(values.Annotations, recorded.Annotations, template.Annotations)
 	t.apply(&next.Labels, &next.Annotations, values)
+	values.Changed = values.Changed || !maps.Equal(next.Labels, nc.Labels) || !maps.Equal(next.Annotations, nc.Annotations)
 	if values.Hash = stamp; created {
 		values.Hash = t.hash
 		restate(values.Labels, template.Labels)
@@ -109,8 +132,8 @@ func restate(entries map[string]*string, values map[string]string) {
 	}
 }
 
-// forget removes the entries of a claim whose Node has the current values: those of keys that are no longer in the list,
-// and those of keys that the template no longer sets.
+// forget removes the entries of a claim whose Node has the current values: those of keys that are no longer in the
+// list, and those of keys that the template no longer sets.
 func (t Template) forget(claim *karpv1.NodeClaim) {
 	values := readRecord(claim.Annotations)
 	old := func(key string, value *string) bool { return value == nil || !slices.Contains(t.keys, key) }

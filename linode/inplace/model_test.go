@@ -51,7 +51,8 @@ func (w *world) note(format string, args ...any) {
 
 func firstPool() *karpv1.NodePool {
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "default"}
+	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode",
+		Kind: "LinodeNodeClass", Name: "default"}
 	return pool
 }
 
@@ -83,7 +84,8 @@ func (w *world) commit() {
 		}
 	}
 	if w.rng.IntN(6) == 0 {
-		next.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "x", Value: string(rune('0' + w.rng.IntN(2))), Effect: corev1.TaintEffectNoSchedule}}
+		next.Spec.Template.Spec.Taints = []corev1.Taint{{Key: "x", Value: string(rune('0' + w.rng.IntN(2))),
+			Effect: corev1.TaintEffectNoSchedule}}
 	}
 	w.pools = append(w.pools, next)
 	w.note("commit: list %t, labels %v, annotations %v, taints %v", inList(next), next.Spec.Template.Labels,
@@ -124,8 +126,8 @@ func (w *world) join(f *fact) {
 	w.note("%s joined", f.claim.Name)
 }
 
-// relabel carries out a part of what is decided for a claim: the process can end after each write. A leader with a stale
-// cache decides for an earlier NodePool.
+// relabel carries out a part of what is decided for a claim: the process can end after each write. A leader with a
+// stale cache decides for an earlier NodePool.
 func (w *world) relabel(f *fact, pool *karpv1.NodePool, writes int) {
 	var node *corev1.Node
 	if f.joined {
@@ -188,7 +190,8 @@ func (w *world) converge() {
 				w.fail("the %s of %s is %q %t, not %q %t", name, f.claim.Name, is, ok, want, wanted)
 			}
 		}
-		if !of.Drifted(f.claim.Labels, f.claim.Annotations) && f.claim.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash() {
+		if !of.Drifted(f.claim.Labels, f.claim.Annotations) &&
+			f.claim.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash() {
 			w.fail("%s has not drifted, and a program that compares the stamps sees drift", f.claim.Name)
 		}
 	}

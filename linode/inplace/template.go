@@ -4,8 +4,8 @@
 //
 // A NodeClaim carries Karpenter's hash of the template that it was created from. The package records next to that stamp
 // the values that the keys had in that template. So whether a node has drifted follows from one NodePool and one
-// NodeClaim: the hash of the pool's template with the recorded values is the stamp, or it is not. A changed value needs no
-// new stamp first, and no order of writes can make a node drift.
+// NodeClaim: the hash of the pool's template with the recorded values is the stamp, or it is not. A changed value needs
+// no new stamp first, and no order of writes can make a node drift.
 //
 // The package is pure. Package relabel carries out what it decides.
 package inplace
@@ -25,12 +25,17 @@ import (
 // AnnotationValues is the record of a NodeClaim: the values that keys had in the template with the hash of its stamp.
 const AnnotationValues = "lkeplan.dev/in-place-values"
 
+// ReasonNotRelabeled is the reason of the event on a NodePool whose nodes could not be changed in place.
+const ReasonNotRelabeled = "NodesNotRelabeled"
+
 // record is the value of AnnotationValues. An entry is null if the template with that hash did not set the key. A key
 // with an entry was set by lkeplan: if the template no longer sets it, it is removed from the node.
 type record struct {
 	Hash        string             `json:"hash"`
 	Labels      map[string]*string `json:"labels,omitempty"`
 	Annotations map[string]*string `json:"annotations,omitempty"`
+	// Changed reports that a value of the NodeClaim was changed after its creation.
+	Changed bool `json:"changed,omitempty"`
 }
 
 // Keys returns the keys of the labels and annotations that a NodePool changes in place, sorted. Keys that belong to
@@ -48,6 +53,9 @@ func Keys(pool *karpv1.NodePool) []string {
 	return slices.Compact(keys)
 }
 
+// Changed reports whether a label or an annotation of a NodeClaim with these annotations was changed in place.
+func Changed(annotations map[string]string) bool { return readRecord(annotations).Changed }
+
 // Template is the template of a NodePool, which NodeClaims are compared with.
 type Template struct {
 	pool *karpv1.NodePool
@@ -63,9 +71,9 @@ func TemplateOf(pool *karpv1.NodePool) Template {
 // Hash is Karpenter's hash, with which it stamps the NodePool and new NodeClaims.
 func (t Template) Hash() string { return t.hash }
 
-// Drifted reports whether a NodeClaim with these labels and annotations was created from a template that differs in more
-// than keys that change in place. Keys with an entry in the claim's record change in place, too: a key that has left the
-// pool's list does not replace nodes for an earlier value.
+// Drifted reports whether a NodeClaim with these labels and annotations was created from a template that differs in
+// more than keys that change in place. Keys with an entry in the claim's record change in place, too: a key that has
+// left the pool's list does not replace nodes for an earlier value.
 //
 // It does not compare hash versions: the hashes of different versions differ.
 func (t Template) Drifted(labels, annotations map[string]string) bool {
@@ -110,13 +118,13 @@ func Reduced(pool *karpv1.NodePool) string {
 	return hashWith(pool, none)
 }
 
-// created returns the values that the keys had in the template with the hash of a stamp, and whether that template differs
-// from the pool's only in them. A key without an entry may have had the value of the pool's template, if it was in no list
-// before, or that of the NodeClaim, which Karpenter copies from the template.
+// created returns the values that the keys had in the template with the hash of a stamp, and whether that template
+// differs from the pool's only in them. A key without an entry may have had the value of the pool's template, if it was
+// in no list before, or that of the NodeClaim, which Karpenter copies from the template.
 func (t Template) created(stamp string, recorded record, labels, annotations map[string]string) (record, bool) {
 	unchanged, own := recorded.clone(), recorded.clone()
 	if recorded.Hash != stamp { // Karpenter has stamped the claim again: the keys stay, with unknown values
-		unchanged, own = record{}, record{}
+		unchanged, own = record{Changed: recorded.Changed}, record{Changed: recorded.Changed}
 	}
 	template := t.pool.Spec.Template
 	for _, key := range slices.Concat(t.keys, recorded.keys()) {
@@ -185,7 +193,9 @@ func (r record) encode() string {
 func (r record) empty() bool { return len(r.Labels)+len(r.Annotations) == 0 }
 
 func (r record) clone() record {
-	return record{Hash: r.Hash, Labels: maps.Clone(r.Labels), Annotations: maps.Clone(r.Annotations)}
+	return record{
+		Hash: r.Hash, Labels: maps.Clone(r.Labels), Annotations: maps.Clone(r.Annotations), Changed: r.Changed,
+	}
 }
 
 // keys are the keys with an entry.

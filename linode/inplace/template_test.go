@@ -37,7 +37,8 @@ func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
 }
 
 // relabeled is a claim after all writes for a pool, with its Node.
-func relabeled(t *testing.T, pool *karpv1.NodePool, nc *karpv1.NodeClaim, node *corev1.Node) (*karpv1.NodeClaim, *corev1.Node) {
+func relabeled(t *testing.T, pool *karpv1.NodePool, nc *karpv1.NodeClaim, node *corev1.Node) (*karpv1.NodeClaim,
+	*corev1.Node) {
 	t.Helper()
 	for range 4 {
 		claim, changed := TemplateOf(pool).Next(nc, node)
@@ -55,8 +56,8 @@ func relabeled(t *testing.T, pool *karpv1.NodePool, nc *karpv1.NodeClaim, node *
 	return nil, nil
 }
 
-// TestWhichChangesReplaceNodes has sequences of commits. The claim is created from the first one. The nodes are relabeled
-// after those that end with !.
+// TestWhichChangesReplaceNodes has sequences of commits. The claim is created from the first one. The nodes are
+// relabeled after those that end with !.
 func TestWhichChangesReplaceNodes(t *testing.T) {
 	const team, both = "example.com/team", "example.com/team,example.com/x"
 	type commit struct {
@@ -81,17 +82,20 @@ func TestWhichChangesReplaceNodes(t *testing.T) {
 		"the list becomes empty in a commit without another change": {
 			[]commit{{team, "team=a", "", false}, {"", "team=a", "", false}}, false},
 		"a key leaves the list after a change, and changes again": {
-			[]commit{{team, "team=a", "", true}, {team, "team=b", "", true}, {"", "team=b", "", true}, {"", "team=c", "", false}}, true},
+			[]commit{{team, "team=a", "", true}, {team, "team=b", "", true}, {"", "team=b", "", true}, {"", "team=c", "",
+				false}}, true},
 		"a node that has drifted for a taint stays so while values change": {
 			[]commit{{team, "team=a", "", true}, {team, "team=a", "t", true}, {team, "team=b", "t", true}}, true},
 		"a taint is reverted after values have changed": {
-			[]commit{{team, "team=a", "", true}, {team, "team=b", "t", true}, {both, "team=c x=1", "t", true}, {both, "team=c x=1", "", false}},
+			[]commit{{team, "team=a", "", true}, {team, "team=b", "t", true}, {both, "team=c x=1", "t", true}, {both,
+				"team=c x=1", "", false}},
 			false},
 		"a key that made nodes drift joins the list": {
 			[]commit{{"", "team=a", "", false}, {"", "team=b", "", false}, {team, "team=b", "", false}}, false},
 		"a label and its key are removed in one commit": {
 			[]commit{{team, "team=a x=1", "", true}, {"", "x=1", "", false}}, false},
-		"the only label and its key are removed in one commit": {[]commit{{team, "team=a", "", true}, {"", "", "", false}}, false},
+		"the only label and its key are removed in one commit": {[]commit{{team, "team=a", "", true}, {"", "", "", false}},
+			false},
 		"a label that is not in the list is removed": {
 			[]commit{{team, "team=a x=1", "", true}, {team, "team=a", "", false}}, true},
 	} {
@@ -109,7 +113,8 @@ func TestWhichChangesReplaceNodes(t *testing.T) {
 				}
 			}
 			last := test.commits[len(test.commits)-1]
-			if is := TemplateOf(version(last.list, last.labels, last.taint)).Drifted(nc.Labels, nc.Annotations); is != test.drifted {
+			if is := TemplateOf(version(last.list, last.labels, last.taint)).Drifted(nc.Labels,
+				nc.Annotations); is != test.drifted {
 				t.Errorf("drifted: %t, not %t; %v", is, test.drifted, nc.Annotations)
 			}
 		})
@@ -124,7 +129,8 @@ func TestKeyThatLeavesIsRemovedOnlyIfLkeplanSetIt(t *testing.T) {
 		t.Fatalf("labels %v", node.Labels)
 	}
 	node.Annotations = map[string]string{"example.com/team": "another's annotation"}
-	if nc, node = relabeled(t, version("", "", ""), nc, node); len(node.Labels) != 0 || node.Annotations["example.com/team"] == "" {
+	if nc, node = relabeled(t, version("", "", ""), nc, node); len(node.Labels) != 0 ||
+		node.Annotations["example.com/team"] == "" {
 		t.Errorf("labels %v, annotations %v", node.Labels, node.Annotations)
 	}
 	if nc.Annotations[AnnotationValues] != "" || nc.Labels["example.com/team"] != "" {
@@ -132,8 +138,8 @@ func TestKeyThatLeavesIsRemovedOnlyIfLkeplanSetIt(t *testing.T) {
 	}
 }
 
-// TestRemovedLabelStaysRemembered until the Node is known to lack it: Karpenter may register a Node with the labels that
-// the claim had before.
+// TestRemovedLabelStaysRemembered until the Node is known to lack it: Karpenter may register a Node with the labels
+// that the claim had before.
 func TestRemovedLabelStaysRemembered(t *testing.T) {
 	pool := version("example.com/team", "team=a", "")
 	nc, _ := relabeled(t, pool, claimOf(pool), nil)
@@ -168,15 +174,19 @@ func TestClaimWithAnotherHashVersionKeepsItsStamp(t *testing.T) {
 	}
 }
 
-// TestKeysOfProgramsAndRequirementsAreNotInPlace: an annotation that was not compiled cannot hide the mark of a removal.
+// TestKeysOfProgramsAndRequirementsAreNotInPlace: an annotation that was not compiled cannot hide the mark of a
+// removal.
 func TestKeysOfProgramsAndRequirementsAreNotInPlace(t *testing.T) {
-	pool := version("b.com/y,,a.com/x,"+schemas.AnnotationRemoval+",karpenter.sh/nodepool,kubernetes.io/arch,example.com/zone,a.com/x", "", "")
-	pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: "example.com/zone", Operator: "Exists"}}
+	pool := version("b.com/y,,a.com/x,"+schemas.AnnotationRemoval+",karpenter.sh/nodepool,kubernetes.io/arch,"+
+		"example.com/zone,a.com/x", "", "")
+	pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{{Key: "example.com/zone",
+		Operator: "Exists"}}
 	if got := strings.Join(Keys(pool), " "); got != "a.com/x b.com/y" {
 		t.Error(got)
 	}
 	nc := claimOf(pool)
-	nc.Annotations[AnnotationValues] = `{"hash":"` + pool.Hash() + `","annotations":{"` + schemas.AnnotationRemoval + `":null}}`
+	nc.Annotations[AnnotationValues] = `{"hash":"` + pool.Hash() + `","annotations":{"` + schemas.AnnotationRemoval +
+		`":null}}`
 	removed := pool.DeepCopy()
 	removed.Spec.Template.Annotations = map[string]string{schemas.AnnotationRemoval: "now"}
 	if !TemplateOf(removed).Drifted(nc.Labels, nc.Annotations) {
@@ -186,7 +196,8 @@ func TestKeysOfProgramsAndRequirementsAreNotInPlace(t *testing.T) {
 
 // TestUnreadableRecordIsNone, so that a person who edits it causes no panic.
 func TestUnreadableRecordIsNone(t *testing.T) {
-	for _, text := range []string{"", "null", "[]", "{", `{"labels":{"example.com/team":null}}`, `{"labels":null,"hash":7}`} {
+	for _, text := range []string{"", "null", "[]", "{", `{"labels":{"example.com/team":null}}`,
+		`{"labels":null,"hash":7}`} {
 		nc := claimOf(version("example.com/team", "team=a", ""))
 		nc.Annotations[AnnotationValues] = text
 		pool := version("example.com/team", "team=b", "")
@@ -202,13 +213,15 @@ func TestUnreadableRecordIsNone(t *testing.T) {
 // TestReducedHashIgnoresOnlyKeysInPlace: replacements are counted by it.
 func TestReducedHashIgnoresOnlyKeysInPlace(t *testing.T) {
 	a := version("example.com/team", "team=a x=1", "")
-	if Reduced(a) != Reduced(version("example.com/team", "team=b x=1", "")) || Reduced(a) == Reduced(version("example.com/team", "team=a x=2", "")) {
+	if Reduced(a) != Reduced(version("example.com/team", "team=b x=1", "")) ||
+		Reduced(a) == Reduced(version("example.com/team", "team=a x=2", "")) {
 		t.Error("the reduced hash")
 	}
 	if none := version("", "team=a", ""); Reduced(none) != none.Hash() {
 		t.Error("a pool without keys has another hash")
 	}
-	if Differs(a, version("example.com/team", "team=b x=1", "")) || !Differs(a, version("example.com/team", "team=a x=2", "")) {
+	if Differs(a, version("example.com/team", "team=b x=1", "")) || !Differs(a, version("example.com/team", "team=a x=2",
+		"")) {
 		t.Error("Differs")
 	}
 }

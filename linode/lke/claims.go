@@ -58,7 +58,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	inPlace, err := n.inPlace(ctx)
+	pools, err := n.pools(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,24 +73,24 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 			claim.Group.Tags = current
 		}
 		claim.Maintained = maintenance.Of(nc).Explains(time.Now())
-		claim.Group.InPlace = inPlace[claim.Group.NodePool]
+		claim.Group.InPlace = inPlaceLabels(nc, pools[claim.Group.NodePool], claim.Group.Labels)
 		all = append(all, claim)
 	}
 	n.live = nil
 	return all, nil
 }
 
-// inPlace returns the current labels of each NodePool that change in place.
-func (n *NodeClaims) inPlace(ctx context.Context) (map[string]map[string]*string, error) {
+// pools returns the NodePools by name. They must not be changed.
+func (n *NodeClaims) pools(ctx context.Context) (map[string]*karpv1.NodePool, error) {
 	var list karpv1.NodePoolList
 	if err := n.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the NodePools: %w", err)
 	}
-	labels := make(map[string]map[string]*string, len(list.Items))
+	pools := make(map[string]*karpv1.NodePool, len(list.Items))
 	for i := range list.Items {
-		labels[list.Items[i].Name] = inPlaceLabels(&list.Items[i])
+		pools[list.Items[i].Name] = &list.Items[i]
 	}
-	return labels, nil
+	return pools, nil
 }
 
 // tags returns the current tags of each class: LKE changes those of pools in place,

@@ -34,9 +34,19 @@ func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
 }
 
 // inPlaceLabels are the labels of a NodePool that change in place, as far as LKE takes them; nil for one that a group may
-// have and the NodePool does not set.
-func inPlaceLabels(pool *karpv1.NodePool) map[string]*string {
+// have and the NodePool does not set. A key that has left the list since then counts, too, if the claim has the value of
+// the NodePool and its group does not: without it, LKE would remove the label from existing nodes.
+func inPlaceLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool, group map[string]string) map[string]*string {
 	labels := map[string]*string{}
+	if pool == nil {
+		return labels
+	}
+	for key, value := range pool.Spec.Template.Labels {
+		has, ok := nc.Labels[key]
+		if was, in := group[key]; ok && has == value && (!in || was != value) && !Reserved(key) {
+			labels[key] = &value
+		}
+	}
 	for _, key := range inplace.Keys(pool) {
 		if Reserved(key) {
 			continue

@@ -1,6 +1,6 @@
-// Package relabel carries out what package inplace decides: it writes the labels and annotations that change in place on
-// the NodeClaims and Nodes of a NodePool. It is a separate package because package plan, which has no
-// client, imports package inplace.
+// Package relabel carries out what package inplace decides: it writes the labels and annotations that change in place
+// on the NodeClaims and Nodes of a NodePool. It is a separate package because package plan, which has no client,
+// imports package inplace.
 package relabel
 
 import (
@@ -49,7 +49,8 @@ func New(c client.Client, recorder events.EventRecorder) *Controller {
 	return &Controller{client: c, events: recorder, changed: map[string]map[string]bool{}, behind: prometheus.NewGaugeVec(
 		prometheus.GaugeOpts{
 			Name: "lkeplan_nodes_not_relabeled",
-			Help: "NodeClaims that do not have the labels and annotations that change in place, or whose Nodes do not, by NodePool.",
+			Help: "NodeClaims that do not have the labels and annotations that change in place, or whose Nodes do not, by " +
+				"NodePool.",
 		}, []string{"nodepool"})}
 }
 
@@ -75,8 +76,8 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(c)
 }
 
-// Reconcile writes what differs on the NodeClaims and Nodes of a NodePool. It writes against the versions that it has read:
-// what another has written since is read first.
+// Reconcile writes what differs on the NodeClaims and Nodes of a NodePool. It writes against the versions that it has
+// read: what another has written since is read first.
 func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var pool karpv1.NodePool
 	if err := c.client.Get(ctx, req.NamespacedName, &pool); err != nil || !pool.DeletionTimestamp.IsZero() {
@@ -112,6 +113,9 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	c.behind.WithLabelValues(pool.Name).Set(float64(behind))
 	if err := errors.Join(errs...); err != nil {
+		c.events.Eventf(&pool, nil, corev1.EventTypeWarning, inplace.ReasonNotRelabeled, "Relabel",
+			"labels or annotations could not be changed in place; the controller tries again; nodes: %d; first error: %.300v",
+			len(errs), errs[0])
 		return ctrl.Result{}, err
 	}
 	if !conflicts {
@@ -124,7 +128,8 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // write updates one claim and its Node, and reports whether one of them differed.
-func (c *Controller) write(ctx context.Context, template inplace.Template, nc *karpv1.NodeClaim) (wrote bool, err error) {
+func (c *Controller) write(ctx context.Context, template inplace.Template, nc *karpv1.NodeClaim) (wrote bool,
+	err error) {
 	node, err := c.node(ctx, nc)
 	if err != nil {
 		return false, err

@@ -25,18 +25,20 @@ import (
 
 const team = "example.com/team"
 
-// TestEachWriteCanBeTheLast changes a label of fifty nodes twenty times. After each number of writes the process ends, and
-// another continues. No claim may ever seem to have drifted.
+// TestEachWriteCanBeTheLast changes a label of fifty nodes twenty times. After each number of writes the process ends,
+// and another continues. No claim may ever seem to have drifted.
 func TestEachWriteCanBeTheLast(t *testing.T) {
 	instancetype.Register()
 	pool := &karpv1.NodePool{}
 	pool.Name, pool.Annotations = "web", map[string]string{schemas.AnnotationInPlace: team}
-	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "default"}
+	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode",
+		Kind: "LinodeNodeClass", Name: "default"}
 	pool.Spec.Template.Labels = map[string]string{team: "v0"}
 	objects := []client.Object{pool}
 	for i := range 50 {
 		nc := scheduling.NewNodeClaimTemplate(pool).NodeClaim.DeepCopy()
-		nc.Name, nc.Status.NodeName, nc.Status.ProviderID = fmt.Sprintf("web-%d", i), fmt.Sprintf("node-%d", i), fmt.Sprintf("linode://%d", i+1)
+		nc.Name, nc.Status.NodeName, nc.Status.ProviderID = fmt.Sprintf("web-%d", i), fmt.Sprintf("node-%d", i),
+			fmt.Sprintf("linode://%d", i+1)
 		node := &corev1.Node{}
 		node.Name, node.Spec.ProviderID = nc.Status.NodeName, nc.Status.ProviderID
 		node.Labels = map[string]string{team: "v0", karpv1.NodeRegisteredLabelKey: "true", karpv1.NodePoolLabelKey: "web"}
@@ -44,8 +46,10 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 	}
 	left, killed := 0, errors.New("the process ended")
 	var shared, unchanged []any // what was read: the controller must not change objects of the cache
-	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&karpv1.NodeClaim{}).
-		WithInterceptorFuncs(interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
+		WithStatusSubresource(&karpv1.NodeClaim{}).
+		WithInterceptorFuncs(interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object,
+			p client.Patch,
 			opts ...client.PatchOption) error {
 			if left--; left < 0 {
 				return killed
@@ -71,7 +75,8 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 		var claims karpv1.NodeClaimList
 		var nodes corev1.NodeList
 		var stored karpv1.NodePool
-		if err := errors.Join(c.List(t.Context(), &claims), c.List(t.Context(), &nodes), c.Get(t.Context(), request.NamespacedName, &stored)); err != nil {
+		if err := errors.Join(c.List(t.Context(), &claims), c.List(t.Context(), &nodes), c.Get(t.Context(),
+			request.NamespacedName, &stored)); err != nil {
 			t.Fatal(err)
 		}
 		template := inplace.TemplateOf(&stored)

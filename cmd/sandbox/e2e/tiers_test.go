@@ -253,6 +253,7 @@ var tests = map[string][]tiered{
 		{name: "TestNodePlansShareNothingAndWait", takes: 40 * time.Second},
 		{name: "TestNodesAreConsolidatedNearTheEndOfPaidHours", takes: 150 * time.Second},
 		{name: "TestLabelsChangeInPlace", takes: 80 * time.Second},
+		{name: "TestLabelsChangeInPlaceInInstanceMode", takes: 60 * time.Second},
 		{name: "TestNodesAreReplacedBeforeMaintenance", takes: 120 * time.Second},
 		{name: "TestNodesOfTheExistingProviderStay", takes: 100 * time.Second},
 		{name: "TestOptionalFeatures", takes: 60 * time.Second},
