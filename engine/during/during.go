@@ -7,6 +7,7 @@ package during
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,8 +25,8 @@ type State struct {
 }
 
 // At returns an object with the values of a time. The object is not modified; without during blocks, the result is the
-// same object. If two active windows set the same field, the first by name counts: the compiler reports windows that
-// overlap.
+// same object. If two windows that set the same field are due, only the first by name is active: guards evaluate no other
+// combination, and the compiler finds overlaps in some years only.
 func At(object map[string]any, now time.Time) (map[string]any, State, error) {
 	d, err := manifest.ReadDuring(object)
 	if d == nil || err != nil {
@@ -75,13 +76,21 @@ func stateAt(windows []window, now time.Time) State {
 	return s
 }
 
+// activeAt returns one of the Combinations, or none.
 func activeAt(windows []window, now time.Time) (names []string, since time.Time) {
+	taken := map[string]bool{}
 	for _, w := range windows {
-		if start := w.start(now); !start.IsZero() {
-			names = append(names, w.Name)
-			if start.After(since) {
-				since = start
-			}
+		start := w.start(now)
+		sets := func(path string) bool { _, set := w.Set[path]; return set }
+		if start.IsZero() || slices.ContainsFunc(slices.Collect(maps.Keys(taken)), sets) {
+			continue
+		}
+		names = append(names, w.Name)
+		for path := range w.Set {
+			taken[path] = true
+		}
+		if start.After(since) {
+			since = start
 		}
 	}
 	return names, since

@@ -176,6 +176,20 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
+// Windows that overlap after the years that the compiler checks never have values together that no guard has evaluated.
+func TestWindowsOfTheSameFieldAreNotActiveTogether(t *testing.T) {
+	other := window("b", "0 0 * * wed", "1h", "", "1")
+	other.Set["spec.disruption.budgets"] = []any{map[string]any{"nodes": "100%"}}
+	obj := pool(t, window("a", "0 0 1 1 *", "1h", "", "0"), other)
+	_, s, err := during.At(obj, time.Date(2031, 1, 1, 0, 30, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a"}, s.Active); diff != "" {
+		t.Errorf("active windows (-want +got):\n%s", diff)
+	}
+}
+
 func TestManualEditsAreNoSwitches(t *testing.T) {
 	none := func(string) bool { return false }
 	all := func(string) bool { return true }

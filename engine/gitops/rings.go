@@ -42,8 +42,10 @@ func (w *Worker) judgeRings(ctx context.Context, rev *revision, p *judged) {
 	}
 	waited := status.Waiting
 	status.Waiting, np.Status.Ring = nil, status
-	passed := np.Status.LastAppliedRevision != "" &&
-		commit == rings.CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision)
+	// An artifact names the commit that it was built from, but can have other files.
+	last := np.Status.LastAppliedRevision
+	passed := last != "" && rings.CommitOf(rev.Revision, "") == rings.CommitOf(last, "") &&
+		commit == rings.CommitOf(last, np.Status.LastAppliedOriginRevision)
 	if passed || np.Spec.Rollout != nil && rev.proven() {
 		return
 	}

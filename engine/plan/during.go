@@ -181,6 +181,44 @@ func (p *Plan) worsenDuring(q Plan, v variant) {
 	}
 }
 
+// deeper is how many nodes more than before the switches of a pool's during blocks delete at most. Karpenter selects these
+// nodes among all nodes of the pool, so they can be nodes from before the change.
+func deeper(before, after config.Object) int {
+	return max(0, switchedReplicas(after)-switchedReplicas(before))
+}
+
+// switchedReplicas is the difference between the most and the fewest replicas of a pool during and outside of all windows.
+func switchedReplicas(o config.Object) int {
+	d, err := manifest.ReadDuring(o.Defaulted)
+	if d == nil || err != nil { // changed by another user: before it, no switch is known to delete nodes
+		return 0
+	}
+	var all []int
+	for _, values := range d.Values() {
+		if replicas, set := values[replicasPath].(int64); set {
+			all = append(all, int(replicas))
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Max(all) - slices.Min(all)
+}
+
+// switchesReplicas reports whether a path is that of the replicas of a pool, or of a during block of it that sets them.
+func switchesReplicas(path string, o config.Object) bool {
+	name, isBlock := strings.CutPrefix(path, duringField)
+	if d, err := manifest.ReadDuring(o.Defaulted); isBlock && err == nil {
+		return slices.ContainsFunc(windowsOf(d), func(w manifest.DuringWindow) bool {
+			_, sets := w.Set[replicasPath]
+			return sets && w.Name == name
+		})
+	}
+	return path == replicasPath
+}
+
+const replicasPath = "spec.replicas"
+
 // setsField reports whether a during block, as a value of flatten, sets a field.
 func setsField(block any, path string) bool {
 	fields, _ := block.(map[string]any)

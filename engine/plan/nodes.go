@@ -185,7 +185,8 @@ func (p *Plan) setImpact(base, head side) error {
 			c.Impact.Pace = nil
 		}
 		if replicas, static := lookup(c.New, "spec.replicas").(int64); static && c.Effect == DeleteNodes {
-			c.Impact.Deleted = max(0, c.Impact.Of-int(replicas))
+			c.Impact.Deleted = max(0, c.Impact.Of-int(replicas),
+				min(c.Impact.Of, deeper(base.byKey[key].Object, head.byKey[key].Object)))
 		}
 		if c.Loosens {
 			c.Impact.Removable = max(0, removable(asks, was, pools[c.Name])-c.Impact.Deleted)
