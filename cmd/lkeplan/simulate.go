@@ -91,7 +91,6 @@ const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads live --base git:HEAD~1 clusters/prod
   lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --sweep class --pods 40x1cpu,2Gi clusters/prod
-  lkeplan simulate --during night --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --replay snapshots clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
