@@ -34,7 +34,7 @@ func (w *Worker) judgeRings(ctx context.Context, rev *revision, p *judged) {
 	if rev.planOnly() {
 		return
 	}
-	commit := rings.CommitOf(rev.Revision, rev.Origin)
+	commit := rev.identity()
 	status := &lkeplanv1alpha1.RingStatus{Cluster: w.Cluster}
 	if np.Status.Ring != nil {
 		status = np.Status.Ring.DeepCopy()
@@ -42,7 +42,6 @@ func (w *Worker) judgeRings(ctx context.Context, rev *revision, p *judged) {
 	}
 	waited := status.Waiting
 	status.Waiting, np.Status.Ring = nil, status
-	// An artifact names the commit that it was built from, but can have other files.
 	last := np.Status.LastAppliedRevision
 	passed := last != "" && rings.CommitOf(rev.Revision, "") == rings.CommitOf(last, "") &&
 		commit == rings.CommitOf(last, np.Status.LastAppliedOriginRevision)
@@ -141,6 +140,15 @@ func alarms(w *lkeplanv1alpha1.RingWait) (text string) {
 	return text
 }
 
+// identity is what the proofs of a revision are about: its commit. An artifact without a verified signature can name any
+// commit, so that it is identified by its digest.
+func (rev *revision) identity() string {
+	if rev.Verified {
+		return rings.CommitOf(rev.Revision, rev.Origin)
+	}
+	return rings.CommitOf(rev.Revision, "")
+}
+
 // observe notes that a revision is applied, for recordProof.
 func (w *Worker) observe(rev *revision) {
 	digest, err := rollout.Digest(rev.head.Objects)
@@ -149,7 +157,7 @@ func (w *Worker) observe(rev *revision) {
 	}
 	own, _ := rings.Of(rev.head.Rings, w.Cluster)
 	rev.observed = &observed{name: own.Name, soak: own.Soak, Observed: rings.Observed{
-		Revision: rev.Revision, Commit: rings.CommitOf(rev.Revision, rev.Origin), Objects: digest,
+		Revision: rev.Revision, Commit: rev.identity(), Objects: digest,
 		Rings: rings.Digest(rev.head.Rings),
 	}}
 }

@@ -275,6 +275,28 @@ func TestARevisionThatChangesNothingWaitsForItsTurn(t *testing.T) {
 	}
 }
 
+// TestAnArtifactOfTheAppliedCommitWaits: whoever can push an artifact chooses the commit that it names.
+func TestAnArtifactOfTheAppliedCommitWaits(t *testing.T) {
+	f := newFleet(t)
+	f.push("1", order)
+	m := f.clusters["eu-1"]
+	m.worker.Sources = originSource{m.world, "main@sha1:0"}
+	f.blocked("eu-1", 0, "It waits for the ring dev. dev:")
+}
+
+// originSource is a source whose artifacts name the commit that they were built from.
+type originSource struct {
+	*world
+	origin string
+}
+
+// Find implements Sources.
+func (s originSource) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
+	artifact, err := s.world.Find(ctx, np)
+	artifact.Origin = s.origin
+	return artifact, err
+}
+
 func TestApprovalSkipsARing(t *testing.T) {
 	f := newFleet(t)
 	f.push("1", order)

@@ -2,7 +2,8 @@
 // ring has proven it. It reads nothing: the states of the other clusters are its arguments.
 //
 // A revision is identified by its commit, which contains all of its files, so that a proof of the
-// same commit in another repository is about the same files. Times of two clusters are never
+// same commit in another repository is about the same files. An artifact without a verified signature
+// can name any commit, and is identified by its digest. Times of two clusters are never
 // compared: how long a revision has been ready is measured in its own cluster.
 package rings
 
@@ -148,8 +149,8 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	}
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	current := CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision)
-	proof := find(np.Status.Ring.Proven, rev.Commit)
-	applied := current == rev.Commit
+	proof := cmp.Or(find(np.Status.Ring.Proven, rev.Commit), find(np.Status.Ring.Proven, rev.Artifact))
+	applied := current == rev.Commit || rev.is(np.Status.LastAppliedRevision)
 	switch {
 	case ready == nil:
 		return in(Behind, "the controller has not reconciled its NodePlan yet")
