@@ -16,7 +16,7 @@ import (
 // FuzzForgedStatus writes a status as a user who can edit NodePlans can: each text is one line of bounded length, and
 // what is measured later continues.
 func FuzzForgedStatus(f *testing.F) {
-	for _, amount := range []string{"", "NaN", "-5", "-0.5", "999999999999", "999999999999.999999", "1e400", "Inf",
+	for _, amount := range []string{"", "NaN", "-5", "-1.5", "999999999999", "999999999999.999999", "1e400", "Inf",
 		strings.Repeat("9", 1000)} {
 		f.Add(amount, math.MinInt64, math.MaxInt64, int64(math.MinInt64), "main@sha1:"+strings.Repeat("a", 100_000))
 		f.Add(amount, math.MaxInt64, math.MinInt64, int64(math.MaxInt64), "\x1b[31m\nfake: line")
@@ -46,6 +46,9 @@ func FuzzForgedStatus(f *testing.F) {
 		bounded := Bounded(entries)
 		if len(bounded) != MaxEntries || len(bounded[0].Pools) != MaxPools || bounded[0].PoolsLeftOut < MaxPools {
 			t.Errorf("%d entries with %d pools, and %d left out", len(bounded), len(bounded[0].Pools), bounded[0].PoolsLeftOut)
+		}
+		if strings.HasPrefix(amount, "-") && CostText(amount) != "unknown" {
+			t.Errorf("a cost of %q is %s", amount, CostText(amount))
 		}
 		for _, e := range bounded {
 			texts := []string{CommitText(e), MeasuredText(e, now), Progress(e, e.Total, drift), Progress(e, e.Pools[0], drift),
