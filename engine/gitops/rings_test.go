@@ -275,7 +275,7 @@ func TestARevisionThatChangesNothingWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestAnArtifactOfTheAppliedCommitWaits: whoever can push an artifact chooses the commit that it names.
+// TestAnArtifactOfTheAppliedCommitWaits: an author who can push artifacts chooses the commit that they name.
 func TestAnArtifactOfTheAppliedCommitWaits(t *testing.T) {
 	f := newFleet(t)
 	f.push("1", order)

@@ -182,7 +182,7 @@ func (p *Plan) worsenDuring(q Plan, v variant) {
 }
 
 // deeper is how many nodes more than before the switches of a pool's during blocks delete at most. Karpenter selects these
-// nodes among all nodes of the pool, so they can be nodes from before the change.
+// nodes among all nodes of the pool, and so can select nodes that existed already.
 func deeper(before, after config.Object) int {
 	return max(0, switchedReplicas(after)-switchedReplicas(before))
 }

@@ -208,7 +208,7 @@ func TestACommitReachesOneRingAfterTheOther(t *testing.T) {
 	since := r.plan(r.eu).Status.Ring.Waiting.Since
 	mustContain(t, r.shown(), "soaking", "waiting", "proven at ", " UTC at the earliest")
 	second.kill()
-	second = gitOps(r.eu)
+	gitOps(r.eu)
 	r.waits(commit, "dev: ready for ")
 	if now := r.plan(r.eu).Status.Ring.Waiting.Since; !now.Equal(&since) {
 		t.Errorf("it waits since %s, and before it was killed since %s", now, since)
