@@ -378,9 +378,9 @@ func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects 
 	return objects
 }
 
-// Guard evaluates the guards and policies of the last applied configuration, and adds their verdicts to the plan. A permission is the name of a guard and the address
-// that it is given for, as in max_deleted_pools:pool.web; one that is not
-// needed is an error, as is one that names nothing.
+// Guard evaluates the guards and policies of the last applied configuration, and adds their verdicts to the plan. A
+// permission is the name of a guard and the address that it is given for, as in max_deleted_pools:pool.web. A permission
+// that is not needed is an error, as is one that names nothing.
 func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permissions []string) error {
 	verdicts, err := p.Judge(plan.Bounds{
 		Guards: lastApplied.Guards, Before: len(lastApplied.Objects), After: len(head.Objects),
