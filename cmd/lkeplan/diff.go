@@ -26,8 +26,8 @@ objects and fields change, and which nodes are replaced or deleted.
   snapshot:FILE  the cluster as "lkeplan snapshot" has saved it
 
 Without --base, the base is the commit where your branch left the main branch.
-On the main branch, the base is the last commit. If the directory has no
-uncommitted changes, the base is the commit before it.
+On the main branch, the base is the last commit if the directory has uncommitted
+changes. Otherwise, the base is the commit before the last commit.
 
 diff also checks guards (limits on one change) and policies (conditions that a
 plan must meet). It reads them from the base, so a change cannot remove the

@@ -109,7 +109,7 @@ func (a *nodePlanFlags) get(ctx context.Context, name string) (*kube.Cluster, *l
 // oneNodePlan is the positional argument of commands for one NodePlan.
 func oneNodePlan(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%s takes the name of one NodePlan, and got %d arguments; lkeplan nodeplan get lists them",
+		return fmt.Errorf("%s takes the name of one NodePlan, and got %d arguments; lkeplan nodeplan get lists the NodePlans",
 			cmd.Name(), len(args))
 	}
 	return nil

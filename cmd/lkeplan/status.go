@@ -72,7 +72,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 	s.flags(cmd, env)
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "list pools with nothing to report, and every waiting workload")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "refresh kinds that you cannot watch every `TIME`")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "every `TIME`, refresh the kinds that you cannot watch")
 	flags.Effects{
 		"all": {
 			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",

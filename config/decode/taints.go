@@ -57,7 +57,7 @@ func (d *decoder) taint(text string, src source) (taint, bool) {
 	switch {
 	case !ok:
 		d.problem(src, "Taint without an effect",
-			fmt.Sprintf("%q has no effect. Write %q, or another of the effects %s.", text, text+":NoSchedule",
+			fmt.Sprintf("The taint %q does not name an effect. Write %q, or another of the effects %s.", text, text+":NoSchedule",
 				strings.Join(effects, ", ")))
 	case key == "":
 		d.problem(src, "Taint without a key",

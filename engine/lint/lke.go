@@ -193,7 +193,8 @@ func withoutPrice(c *checker) {
 		}
 		if why := c.set.WhyNothing(p.requirements); why != "" {
 			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plans with an unknown size or price "+
-				"match: %s. Plans and simulations leave this pool out.%s", why, refresh)
+				"match: %s. lkeplan leaves this pool out of its plans and simulations. To get today's catalogue, run "+
+				"lkeplan catalog refresh.", why)
 		}
 	}
 }

@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  taints     = ["team=web"] # want: Taint without an effect: "team=web" has no effect.
+  taints     = ["team=web"] # want: Taint without an effect: The taint "team=web" does not name an effect.
 }
