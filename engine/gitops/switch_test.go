@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -387,6 +388,7 @@ func (u unlisted) ListLabelled(ctx context.Context, apiVersion, kind, label, val
 // does.
 type versioned struct {
 	*world
+	mu       sync.Mutex // lists and applies make several calls at a time
 	versions map[manifest.Key]int
 	before   func() // called once, before the first apply
 	lists    map[string]int
@@ -396,12 +398,16 @@ func (v *versioned) with(obj map[string]any) map[string]any {
 	if obj == nil {
 		return nil
 	}
+	v.mu.Lock()
 	version := fmt.Sprint(1 + v.versions[manifest.KeyOf(obj)])
+	v.mu.Unlock()
 	return manifest.WithField(obj, "metadata.resourceVersion", version, true)
 }
 
 func (v *versioned) ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error) {
+	v.mu.Lock()
 	v.lists[kind]++
+	v.mu.Unlock()
 	all, err := v.world.ListLabelled(ctx, apiVersion, kind, label, value)
 	for i := range all {
 		all[i] = v.with(all[i])
@@ -415,10 +421,15 @@ func (v *versioned) Get(ctx context.Context, like map[string]any) (map[string]an
 }
 
 func (v *versioned) Apply(ctx context.Context, desired, live map[string]any) (kube.Outcome, error) {
-	if before := v.before; before != nil {
-		v.before = nil
+	v.mu.Lock()
+	before := v.before
+	v.before = nil
+	v.mu.Unlock()
+	if before != nil {
 		before()
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	key := manifest.KeyOf(desired)
 	if version := manifest.Text(desired, "metadata", "resourceVersion"); version != "" &&
 		version != fmt.Sprint(1+v.versions[key]) {
