@@ -36,12 +36,12 @@ guards and policies from the commit where your branch left the main branch. To
 read them from another commit or a directory, set --guards.
 
 To count the affected nodes, diff needs a cluster or a snapshot. If the base is
-a commit, set --nodes live or --nodes snapshot:FILE. The cost in the report is
-the maximum, if all pools reach their limits. Prices come from the catalogue, a
+a commit, set --nodes live or --nodes snapshot:FILE. The report shows the maximum
+cost: the cost if all pools reach their limits. Prices come from the catalogue, a
 file with plan types, regions and prices.
 
-With --simulate, the report also shows which nodes pods get before and after the
-change, and what these nodes cost. If a pod no longer gets a node, the report
+With --simulate, the report also shows which nodes the pods get before and after
+the change, and what these nodes cost. If a pod no longer gets a node, the report
 shows the reason, and diff refuses the change. To permit the change, use the
 guard max_unschedulable_pods, or --allow. --pods and --workloads select the
 pods, as in "lkeplan simulate". By default, diff uses the pods of the cluster or

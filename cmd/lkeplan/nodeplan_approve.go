@@ -24,14 +24,14 @@ import (
 )
 
 const nodePlanApproveHelp = `Approve the pending plan of a NodePlan, if a guard (a limit on one change)
-refuses the plan. The approval is only for this plan. It permits what the guards
-refuse now. It also limits the number of nodes to the number in the plan. The
-approval expires after the time in --for. After the plan is applied, the
+refuses the plan. The approval is only for this plan. It permits only what the
+guards refuse now. The plan may delete, drain or replace at most the number of
+nodes that the plan shows. The approval expires after the time in --for. After the plan is applied, the
 approval cannot be used again. "lkeplan nodeplan history" shows the approval.
 
 A NodePlan with the mode PlanOnly shows the plan of a pull request, and does not
-apply it. If you approve this plan, the approval is for the NodePlan that
-applies the plan after the merge.
+apply it. If you approve this plan, the approval counts for another NodePlan: the
+one that applies the plan after the merge.
 
 You need the ClusterRole lkeplan-approve in the namespace of the NodePlan that
 applies the plan.`
@@ -69,7 +69,8 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 		"allow at most `N` nodes to be deleted, drained or replaced (default: the number in the plan)")
 	cmd.Flags().Lookup("max-nodes").DefValue = "0" // the description has the default
 	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let the approval expire after `TIME`; "+
-		"if the plan waits for a window (a time for changes), TIME starts with the next window; at most 720h from now")
+		"if the plan waits for a window (a time for changes), TIME counts from the start of the next window; "+
+		"the approval ends at most 720h from now")
 	cmd.Flags().StringVar(&a.reason, "reason", "", "show `TEXT` in the history, as the reason of the approval")
 	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")

@@ -22,7 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const simulateHelp = `Simulate which nodes pods would get from the pools of a directory. The report
+const simulateHelp = `Show which nodes the pools of a directory would create for your pods. The report
 shows the nodes, their cost, and how full they are. If a pod gets no node, the
 report shows the reason for each pool.
 
@@ -42,14 +42,14 @@ these flags. The SOURCE of --workloads is one of these:
                  are skipped. If a file may contain pods and cannot be read, the
                  report has a warning
   live           all pods and DaemonSets of the cluster, which is only read
-  snapshot:FILE  the same from "lkeplan snapshot", without a cluster
+  snapshot:FILE  all pods and DaemonSets in a file of "lkeplan snapshot"
 
 If a workload has an autoscaler, simulate uses the minimum number of pods. With
 --autoscalers max, it uses the maximum. It ignores Jobs that have ended. If a
 pod uses a PersistentVolumeClaim that is not in the manifests, the pod gets no
 node.
 
-A pool with during blocks has the values outside of its blocks. With --during
+By default, simulate uses the values outside of during blocks. With --during
 night, each pool has the values of its block "night". The report shows which
 values it used.
 
@@ -69,9 +69,9 @@ directory. The report compares the results. If you add --settle, the report also
 shows how the nodes of the base are replaced or drained.
 
 With --sweep, simulate finds the cheapest size of nodes. It repeats the
-simulation for each maximum of CPUs (--sweep cpu), for each maximum of memory
-(--sweep memory), or for each class of plan types (--sweep class). The report
-lists the cheapest result first, and shows the HCL to write.
+simulation with different limits on the size of a node: on its CPUs (--sweep
+cpu), on its memory (--sweep memory), or on the class of its plan type (--sweep
+class). The report lists the cheapest result first, and shows the HCL to write.
 
 With --replay, the pods come from snapshots of one cluster, such as one snapshot
 for each hour. The report compares the simulated nodes with the real nodes of
@@ -82,7 +82,7 @@ Use the format markdown for the comment of a pull request. The format html is a
 page that shows how full each node is.
 
 The exit code is 3 if a pod gets no node. With --base, the exit code is 3 only
-if this pod gets a node in the base.`
+if a pod gets a node in the base, and no node after the change.`
 
 const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod

@@ -65,7 +65,7 @@ their subdirectories. It skips directories without a cluster block.`,
   lkeplan validate --recursive clusters`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if some.Several(args) && pods.Given() {
-				return errors.New("pods are checked with the pools of one directory; name one")
+				return errors.New("--pods and --workloads are for one directory: name only one directory")
 			}
 			if some.Several(args) {
 				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]revision.Member, error) {

@@ -32,10 +32,10 @@ a text from the cluster.
 
 You need the right to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the kinds of
-Karpenter and lkeplan. If you cannot list a kind, why shows which kind is
-missing. why also works if the controller is down.
+Karpenter and lkeplan. If you cannot list a kind, the output shows which kind is
+missing. The command also works if the controller is down.
 
-If the node no longer exists, why shows why it was removed. The controller
+If the node no longer exists, the output shows why it was removed. The controller
 stores the last 50 removed nodes in the status of the LinodeNodeClass. Prices
 come from the catalogue, a file with plan types, regions and prices.`
 

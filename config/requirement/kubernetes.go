@@ -105,7 +105,7 @@ func bounds(entries []any) error {
 		}
 	}
 	if low > high {
-		return fmt.Errorf("no number is at least %d and at most %d", low, high)
+		return fmt.Errorf("the minimum %d is above the maximum %d", low, high)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 // workloadFlags adds the flags of simulated pods.
 func (d *Comparison) workloadFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&d.simulate, "simulate", false,
-		"simulate which nodes pods get before and after the change, and their cost; without --pods and --workloads, "+
+		"simulate which nodes the pods get before and after the change, and their cost; without --pods and --workloads, "+
 			"for the pods of the cluster or snapshot that is compared")
 	d.pods.Add(cmd)
 }
