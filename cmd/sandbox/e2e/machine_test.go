@@ -202,8 +202,8 @@ func (h *host) boot(l sim.Linode) {
 		h.t.Error(err)
 		return
 	}
-	time.AfterFunc(time.Second, func() { // before any test switches one off
-		if !m.On() && h.t.Context().Err() == nil {
+	time.AfterFunc(time.Second, func() {
+		if m.Crashed() && h.t.Context().Err() == nil {
 			h.t.Errorf("machine %s has ended as it booted: %s", l.Label, tail(m.Console(), 5))
 		}
 	})

@@ -133,6 +133,7 @@ type Machine struct {
 	mu     sync.Mutex
 	pid    int           // 0: it is off
 	ended  chan struct{} // closed when it is off
+	cut    bool          // PowerOff was called since the last PowerOn
 	ending []func()      // what belongs to this boot
 }
 
@@ -160,7 +161,7 @@ func (m *Machine) PowerOn() (err error) {
 	if m.pid != 0 {
 		return fmt.Errorf("machine %s is on", m.Linode.Label)
 	}
-	m.ending, m.ended = nil, make(chan struct{})
+	m.ending, m.ended, m.cut = nil, make(chan struct{}), false
 	started := false
 	defer func() {
 		if err != nil && !started {
@@ -234,6 +235,7 @@ func (m *Machine) end() {
 func (m *Machine) PowerOff() {
 	m.mu.Lock()
 	pid, ended := m.pid, m.ended
+	m.cut = true
 	m.mu.Unlock()
 	if pid != 0 {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -246,6 +248,13 @@ func (m *Machine) On() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.pid != 0
+}
+
+// Crashed reports whether the machine has ended although PowerOff was not called.
+func (m *Machine) Crashed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pid == 0 && !m.cut
 }
 
 // Console is what the machine has written on its console so far.
