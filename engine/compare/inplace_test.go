@@ -62,7 +62,7 @@ pool "web" {
 			"1 node depends on it: Pod shop/api (its nodeSelector). "},
 		{"an annotation", "a", "2", LiveView(view), ""},
 		{"no change", "a", "1", LiveView(view), ""},
-		{"a snapshot", "b", "1", saved.View(), "The label example.com/team of pool.web changes in place. Which pods depend on it is unknown, "},
+		{"a snapshot", "b", "1", saved.View(), "The label example.com/team of pool.web changes in place. The pods on the nodes of the pool were not read, "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := RevisionsOn(t.Context(), before, compiledWhole(t, text(tt.team, tt.note)), tt.view, prices, time.Now())

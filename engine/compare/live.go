@@ -241,8 +241,8 @@ func selected(p plan.Plan, nodes []plan.Node) (notes []string) {
 			slices.Sort(workloads)
 			workloads = slices.Compact(workloads)
 			if unknown {
-				notes = append(notes, fmt.Sprintf("The label %s of %s changes in place. Which pods depend on it is unknown, because the "+
-					"pods on its nodes are unknown.", key, c.Addr))
+				notes = append(notes, fmt.Sprintf("The label %s of %s changes in place. The pods on the nodes of the pool were not read, "+
+					"so it is unknown which pods depend on the label.", key, c.Addr))
 			}
 			if len(workloads) > 0 {
 				notes = append(notes, fmt.Sprintf("The label %s of %s changes in place, and the placement of pods on %s depends on it: %s. "+

@@ -7,7 +7,6 @@ package during
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -81,8 +80,11 @@ func activeAt(windows []window, now time.Time) (names []string, since time.Time)
 	taken := map[string]bool{}
 	for _, w := range windows {
 		start := w.start(now)
-		sets := func(path string) bool { _, set := w.Set[path]; return set }
-		if start.IsZero() || slices.ContainsFunc(slices.Collect(maps.Keys(taken)), sets) {
+		conflict := false
+		for path := range w.Set {
+			conflict = conflict || taken[path]
+		}
+		if start.IsZero() || conflict {
 			continue
 		}
 		names = append(names, w.Name)
@@ -209,8 +211,9 @@ func Cause(live map[string]any, path string, now time.Time, same Same) (name str
 		return "", until, err
 	}
 	is, _ := manifest.Field(live, path)
+	active, _ := activeAt(windows, now)
 	for _, w := range windows {
-		if value, sets := w.Set[path]; sets && !w.start(now).IsZero() {
+		if value, sets := w.Set[path]; sets && slices.Contains(active, w.Name) {
 			if !same(path, is, value) {
 				return "", until, nil
 			}

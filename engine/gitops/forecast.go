@@ -252,8 +252,8 @@ func (f *forecaster) of(np *lkeplanv1alpha1.NodePlan) measurement {
 
 // write writes what was measured, unless another process has written since. Then that is kept, and
 // what this process has measured since its last write is unknown.
-func (f *forecaster) write(ctx context.Context, np *lkeplanv1alpha1.NodePlan, watch *forecast.Watch) (ctrl.Result,
-	error) {
+func (f *forecaster) write(ctx context.Context, np *lkeplanv1alpha1.NodePlan, watch *forecast.Watch,
+) (ctrl.Result, error) {
 	again := ctrl.Result{RequeueAfter: debounce}
 	live := &lkeplanv1alpha1.NodePlan{}
 	if err := f.Reader.Get(ctx, client.ObjectKeyFromObject(np), live); err != nil {

@@ -23,19 +23,14 @@ func newForecastMetrics(to prometheus.Registerer) *forecastMetrics {
 	}
 	m := &forecastMetrics{
 		foretold: gauge("forecast_replaced_nodes", "Nodes that the plan of the current revision was to replace, by pool; "+
-			"without "+
-			"a pool for all. Absent if unknown."),
+			"without a pool for all. Absent if unknown."),
 		replaced: gauge("replaced_nodes", "Nodes that were replaced because of the current revision, by pool; without a "+
-			"pool for "+
-			"all."),
+			"pool for all."),
 		bounds: gauge("forecast_cost_dollars", "Monthly cost according to the plan of the current revision, by pool, "+
-			"without a pool "+
-			"for all, and by bound: floor, ceiling (+Inf if nothing limits it) or applied (of the nodes that existed when it "+
-			"was "+
-			"applied). Absent if unknown.", "bound"),
+			"without a pool for all, and by bound: floor, ceiling (+Inf if nothing limits it) or applied (of the nodes that "+
+			"existed when it was applied). Absent if unknown.", "bound"),
 		cost: gauge("cost_dollars", "Monthly cost of the nodes, by pool; without a pool for all pools that the current "+
-			"revision "+
-			"declares. Absent while a price is unknown."),
+			"revision declares. Absent while a price is unknown."),
 	}
 	to.MustRegister(m.foretold, m.replaced, m.bounds, m.cost)
 	return m

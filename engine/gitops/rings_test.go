@@ -284,6 +284,22 @@ func TestAnArtifactOfTheAppliedCommitWaits(t *testing.T) {
 	f.blocked("eu-1", 0, "It waits for the ring dev. dev:")
 }
 
+// TestAnUnverifiedArtifactIsProvenByItsDigest: an artifact that names a commit reaches the next ring, and does not wait
+// again after it was applied.
+func TestAnUnverifiedArtifactIsProvenByItsDigest(t *testing.T) {
+	f := newFleet(t)
+	for _, m := range f.clusters {
+		m.worker.Sources = originSource{m.world, "main@sha1:abc"}
+	}
+	f.push("1", order)
+	f.blocked("eu-1", 0, "It waits for the ring dev.")
+	f.until("eu-1", 1)
+	f.clusters["dev"].down = true
+	if o := f.reconcile("eu-1"); strings.Contains(o.message, "waits for the ring") {
+		t.Errorf("it waits for a ring again: %s", o.message)
+	}
+}
+
 // originSource is a source whose artifacts name the commit that they were built from.
 type originSource struct {
 	*world

@@ -132,8 +132,7 @@ func because(s during.State) string {
 // switchOnce applies the values of now to one object, and describes the fields that it has changed. The error is
 // kube.ErrChanged if the object has changed since it was read.
 func switchOnce(ctx context.Context, cluster Cluster, live map[string]any, now time.Time) (
-	changed []string, s during.State,
-	err error) {
+	changed []string, s during.State, err error) {
 	edited, err := compare.EditedOf(live)
 	if err != nil {
 		return nil, s, err

@@ -2,13 +2,13 @@ package inspect
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -42,8 +42,7 @@ func setDuring(pool *karpv1.NodePool, path string, now time.Time) string {
 // limitedDuring is setDuring for a sentence about the limits of the pool; "" for other sentences about why the pool
 // creates no node.
 func limitedDuring(pool *karpv1.NodePool, reason string, now time.Time) string {
-	if !strings.HasPrefix(reason, "NodePool "+pool.Name+" has no capacity for a node of ") &&
-		!strings.HasPrefix(reason, "the rest of its limits is less ") {
+	if !simulate.ExceedsLimits(pool.Name, reason) {
 		return ""
 	}
 	return setDuring(pool, "spec.limits", now)

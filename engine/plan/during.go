@@ -181,13 +181,14 @@ func (p *Plan) worsenDuring(q Plan, v variant) {
 	}
 }
 
-// deeper is how many nodes more than before the switches of a pool's during blocks delete at most. Karpenter selects these
-// nodes among all nodes of the pool, and so can select nodes that existed already.
+// deeper is how many nodes the switches of a pool's during blocks delete at most, beyond those that they deleted before
+// the change. Karpenter selects these nodes among all nodes of the pool, and so can select nodes that existed already.
 func deeper(before, after config.Object) int {
 	return max(0, switchedReplicas(after)-switchedReplicas(before))
 }
 
-// switchedReplicas is the difference between the most and the fewest replicas of a pool during and outside of all windows.
+// switchedReplicas is the difference between the most and the fewest replicas of a pool, during and outside of all
+// windows.
 func switchedReplicas(o config.Object) int {
 	d, err := manifest.ReadDuring(o.Defaulted)
 	if d == nil || err != nil { // changed by another user: before it, no switch is known to delete nodes

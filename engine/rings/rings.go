@@ -149,7 +149,7 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	}
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	current := CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision)
-	proof := cmp.Or(find(np.Status.Ring.Proven, rev.Commit), find(np.Status.Ring.Proven, rev.Artifact))
+	proof := rev.proof(np.Status.Ring.Proven)
 	applied := current == rev.Commit || rev.is(np.Status.LastAppliedRevision)
 	switch {
 	case ready == nil:
@@ -166,7 +166,8 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	case rev.Rings != "" && proof.Rings != rev.Rings:
 		return in(Mismatch, "it declares other rings in this revision; let each directory call the same module")
 	case proof.Ready.Duration < soak:
-		return in(Soaking, "ready for %s of %s", timing.WriteDuration(proof.Ready.Truncate(time.Second)), timing.WriteDuration(soak))
+		return in(Soaking, "ready for %s of %s", timing.WriteDuration(proof.Ready.Truncate(time.Second)),
+			timing.WriteDuration(soak))
 	}
 	s.State = Proven
 	return s
@@ -176,6 +177,11 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 func (r Revision) is(revision string) bool {
 	commit := CommitOf(revision, "")
 	return commit != "" && (commit == r.Commit || commit == r.Artifact)
+}
+
+// proof returns the proof of a revision: of its commit, or of its artifact; nil if there is none.
+func (r Revision) proof(proven []lkeplanv1alpha1.ProvenRevision) *lkeplanv1alpha1.ProvenRevision {
+	return cmp.Or(find(proven, r.Commit), find(proven, r.Artifact))
 }
 
 // working explains what a cluster does before it has proven a revision.

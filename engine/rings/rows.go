@@ -48,14 +48,18 @@ func rowOf(ring config.Ring, cluster string, rev Revision, peer Peer) Row {
 	if np == nil || np.Status.Ring == nil || np.Status.Ring.Cluster != cluster { // it is about another cluster
 		return row
 	}
-	row.Applied = CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision)
-	if proof := find(np.Status.Ring.Proven, row.Applied); proof != nil {
-		row.ReadySince = moment(proof.Since.Time)
+	applied := Revision{
+		Commit:   CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision),
+		Artifact: CommitOf(np.Status.LastAppliedRevision, ""),
+	}
+	row.Applied = applied.Commit
+	if proof := applied.proof(np.Status.Ring.Proven); proof != nil { // the commit of an unverified artifact is not proven
+		row.Applied, row.ReadySince = proof.Commit, moment(proof.Since.Time)
 	}
 	switch wait := np.Status.Ring.Waiting; {
 	case s.State == Soaking:
-		proof := find(np.Status.Ring.Proven, rev.Commit)
-		if row.Applied == rev.Commit && proof.Looked != nil {
+		proof := rev.proof(np.Status.Ring.Proven)
+		if row.Applied == proof.Commit && proof.Looked != nil {
 			row.SoaksUntil = moment(proof.Looked.Add(ring.Soak - proof.Ready.Duration))
 			row.Message += "; proven at " + clock(*row.SoaksUntil) + " at the earliest"
 		}

@@ -41,6 +41,15 @@ func TestRows(t *testing.T) {
 			soaking(np)
 			np.Status.LastAppliedRevision, np.Status.LastAttemptedRevision = "main@sha1:c2", "main@sha1:c2"
 		}), rings.Row{State: rings.Soaking, Applied: "c2", Message: "ready for 10m of 30m"}},
+		"an artifact without a verified signature": {proven(func(np *lkeplanv1alpha1.NodePlan) {
+			soaking(np)
+			np.Status.LastAppliedRevision, np.Status.LastAttemptedRevision = "latest@sha256:d1", "latest@sha256:d1"
+			np.Status.LastAppliedOriginRevision = "main@sha1:c1"
+			np.Status.Ring.Proven[0].Commit = "d1"
+		}), rings.Row{
+			State: rings.Soaking, Applied: "d1", ReadySince: at(0), SoaksUntil: at(30 * time.Minute),
+			Message: "ready for 10m of 30m; proven at 2026-11-27 08:30 UTC at the earliest",
+		}},
 		"proven": {proven(func(np *lkeplanv1alpha1.NodePlan) { np.Status.Ring.Proven[0].Since = metav1.NewTime(eight) }),
 			rings.Row{State: rings.Proven, Applied: "c1", ReadySince: at(0)}},
 		"waiting": {proven(func(np *lkeplanv1alpha1.NodePlan) {
@@ -75,6 +84,9 @@ func TestRows(t *testing.T) {
 			}
 			tt.want.Ring, tt.want.Cluster = "rest", "us-1"
 			rev := rings.Revision{Commit: "c1", Artifact: "c1", Rings: "sha256:r"}
+			if tt.want.Applied == "d1" {
+				rev.Artifact = "d1"
+			}
 			got := rings.Rows(order, rev, map[string]rings.Peer{"us-1": tt.peer})
 			if diff := cmp.Diff([]rings.Row{tt.want}, got); diff != "" {
 				t.Error(diff)

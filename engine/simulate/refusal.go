@@ -305,7 +305,7 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 		return why + "."
 	}
 	if len(fit) > 0 && aboutLimits(err) {
-		return "a node of any plan type of the pool would exceed the limits of the pool."
+		return overLimits
 	}
 	if len(fit) > 0 {
 		return "the largest plan type of the pool is too small for the pod and the pods of DaemonSets."
@@ -341,4 +341,13 @@ func Amount(name corev1.ResourceName, q resource.Quantity) string {
 		return schemas.Bytes(q.Value())
 	}
 	return q.String()
+}
+
+// overLimits is the text of a Reason.
+const overLimits = "a node of any plan type of the pool would exceed the limits of the pool."
+
+// ExceedsLimits reports whether the text of a Reason is about the limits of the pool itself, and not about those of a
+// CapacityLimit or anything else.
+func ExceedsLimits(pool, text string) bool {
+	return text == overLimits || strings.HasPrefix(text, "NodePool "+pool+" has no capacity for a node of ")
 }
