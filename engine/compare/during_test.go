@@ -31,6 +31,11 @@ func TestDuringIsEvaluatedAsPermanentChange(t *testing.T) {
 	buffer := func(lines string) string {
 		return "buffer \"spare\" {\nnamespace = \"default\"\npod_template = \"pod\"\nreplicas = 3\n" + lines + "\n}\n"
 	}
+	weighed := func(weight int) string {
+		return fmt.Sprintf("pool \"zone\" {\n  node_class = node_class.default\n  weight = %d\n}\n", weight)
+	}
+	late := func(lines string) string { return strings.Replace(night(lines), "night", "late", 1) }
+	soon := night(loose(`consolidate_after = "1m"`))
 	tests := []struct {
 		name, before, after, more, and string
 		want                           []string // pools whose nodes may be removed
@@ -81,6 +86,22 @@ func TestDuringIsEvaluatedAsPermanentChange(t *testing.T) {
 		{name: "a larger buffer", more: buffer(""), and: buffer(night("replicas = 4"))},
 		{name: "a larger buffer ends", more: buffer(night("replicas = 4")), and: buffer(""),
 			want: []string{"empty", "merged", "web"}, removable: 3},
+		{name: "two blocks consolidate together", before: disruption(empty, "Never") + soon + late("limits = { cpu = 9 }"),
+			after: disruption(empty, "Never") + soon + late("limits = { cpu = 9 }\n"+loose(`policy = "WhenEmptyOrUnderutilized"`)),
+			want:  []string{"web"}, removable: 3},
+		{name: "a stricter block of two ends", before: disruption(merge, "Never") + soon + late(loose(`policy = "WhenEmpty"`)),
+			after: disruption(merge, "Never") + soon, want: []string{"web"}, removable: 3},
+		{name: "requirements while two blocks consolidate", before: disruption(empty, "Never") + soon +
+			late(loose(`policy = "WhenEmptyOrUnderutilized"`)), after: "requirements = { cpu = [4, 8] }\n" +
+			disruption(empty, "Never") + soon + late(loose(`policy = "WhenEmptyOrUnderutilized"`)),
+			want: []string{"web"}, removable: 3},
+		{name: "a looser block of two ends", before: disruption(empty, "Never") + soon +
+			late(loose(`policy = "WhenEmptyOrUnderutilized"`)), after: disruption(empty, "Never") + soon},
+		{name: "a buffer ends for a pool that consolidates at night", before: disruption(merge, "Never") + soon,
+			after: disruption(merge, "Never") + soon, more: buffer(""), want: []string{"empty", "merged", "web"}, removable: 3},
+		{name: "an order that changes at night only", before: disruption(merge, "2h") + "weight = 10\n" + night("weight = 60"),
+			after: disruption(merge, "2h") + "weight = 10\n" + night("weight = 60"), more: weighed(20), and: weighed(80),
+			want: []string{"merged", "web", "zone"}, removable: 3},
 	}
 	prices, err := catalog.Embedded()
 	if err != nil {

@@ -49,32 +49,80 @@ func flattenDuring(fields, obj map[string]any) {
 type pair struct{ before, after []string }
 
 // pairsOf are the pairs of states of an object that a change of it is evaluated with, in addition to its declared
-// forms. A window that both have is compared with itself. Values of a new window follow those of the base or of a
-// removed window. Values of a removed window are followed by those of the base or of a new window.
+// forms. Windows with the same times are active together, in both states. Values of a new window follow those of the
+// base or of a removed window. Values of a removed window are followed by those of the base or of a new window.
+//
+// Two removed windows are never active together in a pair: the values before a change are compared one by one. Those
+// after it are not. For example, consolidateAfter of one window decides what the policy of another one does.
 func pairsOf(before, after *manifest.During) (pairs []pair) {
-	kept := map[string]bool{} // names of the windows of after that before has, too
-	removed := [][]string{nil}
-	for _, w := range windowsOf(before) {
-		i := slices.IndexFunc(windowsOf(after), func(other manifest.DuringWindow) bool {
-			return w.Schedule == other.Schedule && w.Duration == other.Duration && w.TimeZone == other.TimeZone &&
-				!kept[other.Name]
-		})
-		if i < 0 {
-			removed = append(removed, []string{w.Name})
-			pairs = append(pairs, pair{before: []string{w.Name}})
+	old, now := timesOf(before), timesOf(after)
+	removed := []times{{}}
+	for _, t := range windowTimes(before) {
+		if _, stays := now[t]; !stays {
+			removed = append(removed, t)
+		}
+	}
+	all := windowTimes(after)
+	for bits := range 1 << len(all) {
+		var active []times
+		for i, t := range all {
+			if bits&(1<<i) != 0 {
+				active = append(active, t)
+			}
+		}
+		is, possible := activeIn(now, active)
+		if !possible {
 			continue
 		}
-		kept[after.Windows[i].Name] = true
-		pairs = append(pairs, pair{[]string{w.Name}, []string{after.Windows[i].Name}})
-	}
-	for _, names := range during.Combinations(after) {
-		if slices.ContainsFunc(names, func(name string) bool { return !kept[name] }) {
-			for _, was := range removed {
-				pairs = append(pairs, pair{was, names})
+		for _, t := range removed {
+			was, possible := activeIn(old, append(slices.Clone(active), t))
+			if possible && len(was)+len(is) > 0 {
+				pairs = append(pairs, pair{was, is})
 			}
 		}
 	}
 	return pairs
+}
+
+// times are when a window is active.
+type times struct{ schedule, duration, zone string }
+
+// timesOf groups windows by their times.
+func timesOf(d *manifest.During) map[times][]manifest.DuringWindow {
+	groups := map[times][]manifest.DuringWindow{}
+	for _, w := range windowsOf(d) {
+		t := times{w.Schedule, w.Duration, w.TimeZone}
+		groups[t] = append(groups[t], w)
+	}
+	return groups
+}
+
+// windowTimes are the different times of windows, in the order of the windows.
+func windowTimes(d *manifest.During) (all []times) {
+	for _, w := range windowsOf(d) {
+		if t := (times{w.Schedule, w.Duration, w.TimeZone}); !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// activeIn are the names of the windows with some times. It returns false if two of them set the same field: they are
+// not active together.
+func activeIn(windows map[times][]manifest.DuringWindow, some []times) (names []string, possible bool) {
+	taken := map[string]bool{}
+	for _, t := range some {
+		for _, w := range windows[t] {
+			names = append(names, w.Name)
+			for path := range w.Set {
+				if taken[path] {
+					return nil, false
+				}
+				taken[path] = true
+			}
+		}
+	}
+	return names, true
 }
 
 func windowsOf(d *manifest.During) []manifest.DuringWindow {

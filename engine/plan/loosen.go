@@ -300,12 +300,21 @@ func changedPool(c Change, base, head side) object {
 	return head.others[i]
 }
 
-// allows returns the consolidation of a pool; all if only its nodes are known.
+// allows returns the consolidation of a pool at any time, with the values of its during blocks; all if only its nodes
+// are known.
 func allows(o object) consolidation {
 	if o.pool == nil {
 		return consolidatesUnderutilized
 	}
-	return consolidationOf(o.pool)
+	most := consolidationOf(o.pool)
+	forms, err := variantsOf(o)
+	if err != nil { // changed by another user: it does not switch
+		return most
+	}
+	for _, form := range forms {
+		most = max(most, consolidationOf(form.pool))
+	}
+	return most
 }
 
 const weight = "spec.weight"
@@ -317,7 +326,10 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		_, stays := head.byKey[o.Key()]
 		return existed && stays || slices.ContainsFunc(head.others, func(other object) bool { return other.Key() == o.Key() })
 	}
-	reordered := !slices.Equal(byWeight(base.objects, head.others, stay), byWeight(head.objects, head.others, stay))
+	reordered := !slices.Equal(byWeight(base.objects, head.others, stay), byWeight(head.objects, head.others, stay)) ||
+		slices.ContainsFunc(slices.Concat(base.objects, head.objects, head.others), func(o object) bool {
+			return stay(o) && switchesWeight(o) // the order at each time is not computed
+		})
 	for i, c := range p.Changes {
 		if c.Action == Forget {
 			continue
@@ -357,6 +369,12 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		}
 	}
 	return all
+}
+
+// switchesWeight reports whether during blocks of a pool set its weight.
+func switchesWeight(o object) bool {
+	d, err := manifest.ReadDuring(o.Defaulted)
+	return o.pool != nil && err == nil && slices.Contains(d.Paths(), weight)
 }
 
 // byWeight are the names of pools among objects, and of other pools, in the order in which

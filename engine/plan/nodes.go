@@ -201,7 +201,7 @@ func (p *Plan) setImpact(base, head side) error {
 func removable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
 		if !after.replaces(before, node) &&
-			(before.drifted(node) || after.pool == nil || consolidationOf(after.pool) > consolidatesNone ||
+			(before.drifted(node) || after.pool == nil || after.allows() > consolidatesNone ||
 				after.leads[node.Class] > before.leads[node.Class]) {
 			n++
 		}
@@ -301,7 +301,8 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 
 // judge decides whether the nodes of one pool match it.
 type judge struct {
-	pool         *karpv1.NodePool // nil: none, or unknown
+	pool         *karpv1.NodePool     // nil: none, or unknown
+	allows       func() consolidation // at any time
 	template     func() inplace.Template
 	requirements scheduling.Requirements
 	classes      map[string]string        // hashes by name
@@ -328,7 +329,8 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}
-		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool}
+		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
+			allows: sync.OnceValue(func() consolidation { return allows(o) })}
 		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()
 			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {
