@@ -254,6 +254,60 @@ func TestSwitchIsNoDrift(t *testing.T) {
 	}
 }
 
+// TestAnnotationOfAnotherUserIsRepaired: a live object whose during blocks another user has broken does not prevent the
+// plan that restores them, whatever they contain.
+func TestAnnotationOfAnotherUserIsRepaired(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, err := kube.BuiltinValidator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := compiled(t, fleet("limits = { cpu = 400 }\n"+night("limits = { cpu = 0 }"), ""))
+	var many []string
+	for i := range 40 {
+		many = append(many, fmt.Sprintf(`{"name":"w%d","schedule":"%d * * * *","duration":"1m","set":{"spec.x%d":1}}`, i, i, i))
+	}
+	for name, text := range map[string]string{
+		"no JSON":      "night",
+		"null":         "null",
+		"other fields": `{"base":{},"windows":[{"name":"a","set":{"spec.template.spec.taints":[]}}]}`,
+		"no schedule":  `{"base":{},"windows":[{"name":"a","set":{"spec.limits":{"cpu":"1"}}}]}`,
+		"other types":  `{"base":{},"windows":[{"name":"a","schedule":"0 1 * * *","duration":"1h","set":{"spec.limits":"a","spec.weight":"b"}}]}`,
+		"a deep path":  `{"base":{},"windows":[{"name":"a","schedule":"0 1 * * *","duration":"1h","set":{"spec.limits.cpu.x":"a"}}]}`,
+		"the spec":     `{"base":{},"windows":[{"name":"a","schedule":"0 1 * * *","duration":"1h","set":{"spec.":1}}]}`,
+		"many windows": `{"base":{},"windows":[` + strings.Join(many, ",") + `]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects []map[string]any
+			for _, o := range head.Objects {
+				live, _, err := validator.Predict(nil, head.Labelled(o.Manifest))
+				if err != nil {
+					t.Fatal(err)
+				}
+				manifest.Map(live, "metadata")["uid"] = o.Name()
+				if o.Name() == "web" {
+					live = manifest.Annotated(live, manifest.AnnotationDuring, text)
+				}
+				objects = append(objects, live)
+			}
+			started := time.Now()
+			found, err := Live(t.Context(), head, memory(objects), LiveOptions{Base: head, Prices: prices, Now: time.Now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Plan.Changes) == 0 {
+				t.Error("nothing changes")
+			}
+			if took := time.Since(started); took > 10*time.Second {
+				t.Errorf("the plan took %s", took)
+			}
+		})
+	}
+}
+
 // memory is a cluster of objects without nodes.
 func memory(objects []map[string]any) View {
 	kinds := map[string][]map[string]any{}

@@ -29,7 +29,11 @@ func Diff(from, to State) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	switched, err := variants(base, head)
+	readable, err := base.readable()
+	if err != nil {
+		return Plan{}, err
+	}
+	switched, err := variants(readable, head)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -59,7 +63,7 @@ func Diff(from, to State) (Plan, error) {
 		}
 		p.worsenImpact(forms[i])
 	}
-	return p, p.cost(base, head)
+	return p, p.cost(readable, head)
 }
 
 // effects are the changes of objects with their effects on nodes, without their numbers of nodes.

@@ -147,13 +147,13 @@ func variants(base, head side) (all []variant, err error) {
 		if !existed || reflect.DeepEqual(old.Defaulted, now.Defaulted) {
 			continue
 		}
-		before, errBefore := manifest.ReadDuring(old.Defaulted)
-		after, errAfter := manifest.ReadDuring(now.Defaulted)
-		if errAfter != nil {
-			return nil, errAfter
+		before, err := manifest.ReadDuring(old.Defaulted)
+		if err != nil {
+			return nil, err
 		}
-		if errBefore != nil { // changed by another user: it is compared with the values of now
-			before = nil
+		after, err := manifest.ReadDuring(now.Defaulted)
+		if err != nil {
+			return nil, err
 		}
 		if found := pairsOf(before, after); len(found) > 0 {
 			pairs[key], most = found, max(most, len(found))
@@ -191,6 +191,26 @@ func (s side) during(active func(manifest.Key) []string) (side, error) {
 			return s, err
 		}
 		state.Objects[i].Defaulted = during.With(o.Defaulted, d, names...)
+	}
+	return sideOf(state)
+}
+
+// readable is the side without the during blocks that another user has changed so that they cannot be read, or whose
+// values the object cannot have: the controller does not switch them, and an apply replaces them.
+func (s side) readable() (side, error) {
+	state, all := s.State, true
+	state.Objects = slices.Clone(s.State.Objects)
+	for i, o := range s.objects {
+		_, err := manifest.ReadDuring(o.Defaulted)
+		if err == nil && o.pool != nil {
+			_, err = variantsOf(o)
+		}
+		if err != nil {
+			state.Objects[i].Defaulted, all = manifest.Annotated(o.Defaulted, manifest.AnnotationDuring, ""), false
+		}
+	}
+	if all {
+		return s, nil
 	}
 	return sideOf(state)
 }
@@ -332,7 +352,8 @@ type forms struct {
 	until   time.Time // when another form applies; zero: not within a year
 }
 
-// formsOf returns the forms of a pool. A pool whose budgets another user has set keeps them: they do not switch.
+// formsOf returns the forms of a pool. A pool whose budgets another user has set keeps them: they do not switch. Nor do
+// those of a pool whose during blocks another user has made unreadable.
 func formsOf(pool *karpv1.NodePool) (*forms, error) {
 	f := &forms{current: pool}
 	if pool.Annotations[manifest.AnnotationDuring] == "" {
@@ -342,19 +363,23 @@ func formsOf(pool *karpv1.NodePool) (*forms, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, _, err := during.At(obj, time.Unix(0, 0)); err != nil {
+		return f, nil
+	}
 	d, err := manifest.ReadDuring(obj)
 	if err != nil {
-		return nil, err
+		return f, nil
 	}
+	switches := false
 	for _, names := range append(during.Combinations(d), nil) {
 		form, err := manifest.As[karpv1.NodePool](during.With(obj, d, names...))
 		if err != nil {
-			return nil, err
+			return f, nil
 		}
-		if equality.Semantic.DeepEqual(form.Spec.Disruption.Budgets, pool.Spec.Disruption.Budgets) {
-			f.object, f.until = obj, time.Unix(0, 0) // the form is computed when it is first needed
-			break
-		}
+		switches = switches || equality.Semantic.DeepEqual(form.Spec.Disruption.Budgets, pool.Spec.Disruption.Budgets)
+	}
+	if switches {
+		f.object, f.until = obj, time.Unix(0, 0) // the form is computed when it is first needed
 	}
 	return f, nil
 }

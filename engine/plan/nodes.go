@@ -106,7 +106,11 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	switched, err := variants(before, after)
+	readable, err := before.readable()
+	if err != nil {
+		return err
+	}
+	switched, err := variants(readable, after)
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,11 @@ func TestPaceFollowsDuringBlocks(t *testing.T) {
 			budget{"nodes": "0%"})), "now 0, wave 0, 0 waves, never, by 0"},
 		{"a user has set other budgets", edited(dated(t, two, sets("office", "0 6 * * mon-fri", "12h", none...)), "1"),
 			"now 1, wave 1, 4 waves"},
+		{"a user has broken the blocks", withBlocks(dated(t, two, sets("office", "0 6 * * mon-fri", "12h", none...)),
+			"office"), "now 2, wave 2, 2 waves"},
+		{"a user has broken a schedule", dated(t, two, sets("office", "noon", "12h", none...)), "now 2, wave 2, 2 waves"},
+		{"a user has written other values", dated(t, two, manifest.DuringWindow{Name: "office", Schedule: "0 6 * * mon-fri",
+			Duration: "12h", Set: map[string]any{"spec.disruption.budgets": "none"}}), "now 2, wave 2, 2 waves"},
 		{"a block that is active all the time", dated(t, two, sets("always", "* * * * *", "90s", none...)),
 			"now 0, wave 0, 0 waves, never, by 0"},
 		{"a block that starts each minute of a day", dated(t, two, sets("friday", "* * * * fri", "90s", none...)),
@@ -151,6 +156,11 @@ func TestPaceFollowsDuringBlocks(t *testing.T) {
 
 func edited(pool *karpv1.NodePool, nodes string) *karpv1.NodePool {
 	pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: nodes}}
+	return pool
+}
+
+func withBlocks(pool *karpv1.NodePool, text string) *karpv1.NodePool {
+	pool.Annotations[manifest.AnnotationDuring] = text
 	return pool
 }
 

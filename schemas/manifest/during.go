@@ -33,6 +33,10 @@ type DuringWindow struct {
 // AnnotationDuring is the key of the annotation.
 const AnnotationDuring = "lkeplan.dev/during"
 
+// maxWindows is schemas.MaxDuring: readers combine windows, and another user may have changed the annotation of a live
+// object.
+const maxWindows = 6
+
 // ReadDuring returns the during blocks of an object; nil if it has none. The error names the object.
 func ReadDuring(object map[string]any) (*During, error) {
 	text := Text(object, "metadata", "annotations", AnnotationDuring)
@@ -42,6 +46,10 @@ func ReadDuring(object map[string]any) (*During, error) {
 	var d During
 	if err := utiljson.Unmarshal([]byte(text), &d); err != nil {
 		return nil, fmt.Errorf("read the annotation %s of %s: %w", AnnotationDuring, KeyOf(object), err)
+	}
+	if len(d.Windows) > maxWindows {
+		return nil, fmt.Errorf("read the annotation %s of %s: it has %d during blocks, and an object can have at most %d",
+			AnnotationDuring, KeyOf(object), len(d.Windows), maxWindows)
 	}
 	for _, values := range d.Values() {
 		for path, value := range values {
