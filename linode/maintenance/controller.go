@@ -163,7 +163,7 @@ func (c *Controller) list(ctx context.Context, classes map[string]*linodev1alpha
 		return
 	}
 	c.err = nil
-	windows, lacked := Windows(announced), map[int]bool{}
+	windows, lacked := Windows(announced, c.Now()), map[int]bool{}
 	for instance, w := range c.listed {
 		if _, ok := windows[instance]; !ok && !c.lacked[instance] {
 			windows[instance], lacked[instance] = w, true

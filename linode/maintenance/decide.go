@@ -74,16 +74,34 @@ type Decision struct {
 	Replace bool    // the claim drifts now: all due claims with an earlier Window have drifted
 }
 
-// Windows are the announced maintenance by the id of the Linode: the earliest of several.
-func Windows(announced []api.Maintenance) map[int]Window {
+// Windows are the announced maintenance by the id of the Linode. Of several, it is one that explains the state of the
+// machine now, or else the earliest: a maintenance without a time, or one that Linode has not removed from the list,
+// must not hide the one that the machine is off for.
+func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
 	windows := map[int]Window{}
 	for _, m := range announced {
-		w := Window{Start: m.Start, Type: m.Type, Emergency: m.Emergency, Started: m.Started()}
-		if before, ok := windows[m.Linode]; !ok || before.order(w) > 0 {
+		w := Window{Start: m.Start, Type: typeText(m.Type), Emergency: m.Emergency, Started: m.Started()}
+		before, ok := windows[m.Linode]
+		explains, explained := w.Explains(now), before.Explains(now)
+		if !ok || explains && !explained || explains == explained && w.order(before) < 0 {
 			windows[m.Linode] = w
 		}
 	}
 	return windows
+}
+
+// mostType is the maximum length of a type in messages, in bytes. Those of Linode are one word.
+const mostType = 60
+
+// typeText is a type as it is written in annotations, conditions and events. A type that is not a word is quoted.
+func typeText(kind string) string {
+	word := strings.IndexFunc(kind, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) < 0
+	if word && len(kind) <= mostType {
+		return kind
+	}
+	return nodeclaim.Quoted(kind, mostType)
 }
 
 // order is negative if w comes before o. A time that Linode does not name comes first: it may be now.

@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func TestDecide(t *testing.T) {
 				now = noon
 			}
 			got := map[string]string{}
-			for _, d := range Decide(now, claims, Windows(test.announced),
+			for _, d := range Decide(now, claims, Windows(test.announced, now),
 				func(*karpv1.NodeClaim) (time.Duration, bool) { return test.lead, test.lead != 0 },
 				func(nc *karpv1.NodeClaim) bool { return drifts[nc.Name] }) {
 				switch {
@@ -126,6 +127,36 @@ func TestMaintenanceExplainsAMachineThatIsOff(t *testing.T) {
 	} {
 		if got := tt.window.Explains(noon); got != tt.want {
 			t.Errorf("%s: it explains that the machine is off: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestWindowOfSeveral: the one that the machine is off for, or else the earliest. The order in the list does not matter.
+func TestWindowOfSeveral(t *testing.T) {
+	word := strings.Repeat("a", 60)
+	for name, tt := range map[string]struct {
+		announced []api.Maintenance
+		want      Window
+	}{
+		"the earliest": {[]api.Maintenance{{Start: in(9 * time.Hour)}, {Start: in(8 * time.Hour)}},
+			Window{Start: in(8 * time.Hour)}},
+		"no time, and one that runs": {[]api.Maintenance{{Status: "pending"}, {Start: in(-time.Hour), Status: "started"}},
+			Window{Start: in(-time.Hour), Started: true}},
+		"one that stays in the list, and one that runs": {[]api.Maintenance{{Start: in(-100 * time.Hour), Status: "pending"},
+			{Start: in(-time.Hour)}}, Window{Start: in(-time.Hour)}},
+		"no time, and one that is later": {[]api.Maintenance{{Type: "reboot"}, {Start: in(time.Hour)}}, Window{Type: "reboot"}},
+		"a long word":                    {[]api.Maintenance{{Start: noon, Type: word}}, Window{Start: noon, Type: word}},
+		"a type that is no word": {[]api.Maintenance{{Start: noon, Type: "a\x1b[31m\nb\u202e"}},
+			Window{Start: noon, Type: `"a\x1b[31m b\u202e"`}},
+		"a type of a megabyte": {[]api.Maintenance{{Start: noon, Type: strings.Repeat(word, 1<<14)}},
+			Window{Start: noon, Type: `"` + word[:54] + `..."`}},
+	} {
+		slices.Reverse(tt.announced)
+		for range 2 {
+			slices.Reverse(tt.announced)
+			if diff := cmp.Diff(map[int]Window{0: tt.want}, Windows(tt.announced, noon)); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
 		}
 	}
 }
