@@ -27,10 +27,12 @@ import (
 type peerReader struct {
 	Reader  client.Reader // of Secrets, without a cache
 	Timeout time.Duration // of one cluster; 0: peerTimeout
+	All     time.Duration // of all clusters; 0: peersTimeout
 }
 
 const (
 	peerTimeout    = 10 * time.Second
+	peersTimeout   = time.Minute
 	peersAtOnce    = 32
 	maxKubeconfig  = 64 << 10
 	maxPeerMessage = 4 << 20 // of a NodePlan as JSON; etcd stores at most 1.5 MiB
@@ -48,6 +50,14 @@ func (r peerReader) Read(
 		}
 		return peers
 	}
+	// A NodePlan switches its settings between two reconciliations, so that hundreds of clusters that do not answer must
+	// not delay the next one. Those that were not read in time are unknown, and the revision waits.
+	limit := peersTimeout
+	if r.All > 0 {
+		limit = r.All
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("all clusters together were not read within %s", limit))
+	defer cancel()
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	slots := make(chan struct{}, peersAtOnce)
@@ -61,6 +71,9 @@ func (r peerReader) Read(
 				if !ok {
 					return fmt.Errorf("its kubeconfig is missing: add the key %s to Secret %s/%s", cluster, np.Namespace,
 						np.Spec.Rings.SecretRef.Name)
+				}
+				if ctx.Err() != nil {
+					return fmt.Errorf("it was not read: %w", context.Cause(ctx))
 				}
 				peer.NodePlan, err = r.read(ctx, kubeconfig, np)
 				return err

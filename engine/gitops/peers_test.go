@@ -189,3 +189,39 @@ func TestTwoHundredPeersAreRead(t *testing.T) {
 		}
 	}
 }
+
+// TestPeersThatDoNotAnswerTakeNoLongerTogether: they are unknown, as are those that were not asked.
+func TestPeersThatDoNotAnswerTakeNoLongerTogether(t *testing.T) {
+	np := nodePlan("fleet", "prod")
+	np.Spec.Rings = &lkeplanv1alpha1.RingsSpec{SecretRef: lkeplanv1alpha1.LocalReference{Name: "clusters"}}
+	ended := make(chan struct{})
+	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ended }))
+	defer s.Close()
+	defer close(ended)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "clusters"}, Data: map[string][]byte{},
+	}
+	var clusters []string
+	for i := range 10 * peersAtOnce {
+		clusters = append(clusters, fmt.Sprint("c", i))
+		secret.Data[clusters[i]] = []byte(kubeconfigOf(s))
+	}
+	reader := peerReader{Reader: fake.NewClientBuilder().WithObjects(secret).Build(), All: time.Second}
+	started := time.Now()
+	peers := reader.Read(t.Context(), np, clusters)
+	if took := time.Since(started); took > peerTimeout {
+		t.Errorf("they took %s", took)
+	}
+	notRead := 0
+	for _, name := range clusters {
+		if peers[name].NodePlan != nil || peers[name].Unknown == "" {
+			t.Errorf("%s: %+v", name, peers[name])
+		}
+		if strings.Contains(peers[name].Unknown, "all clusters together were not read within 1s") {
+			notRead++
+		}
+	}
+	if want := 9 * peersAtOnce; notRead < want {
+		t.Errorf("%d clusters were not read, want %d", notRead, want)
+	}
+}
