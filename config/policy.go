@@ -68,6 +68,9 @@ func (c *compiler) policies() (policies []Policy) {
 	at := map[string]hcl.Range{}
 	for _, block := range c.dir.Blocks.OfType(schemas.Policy.Type) {
 		name := block.Labels[0]
+		if !decode.PlainName(name) {
+			c.report(decode.WrongName(schemas.Policy.Type, name, block.LabelRanges[0]))
+		}
 		if earlier, again := at[name]; again {
 			c.report(diag.At("Duplicate name",
 				fmt.Sprintf("A policy named %q was already declared at %s.", name, diag.Line(earlier)), block.DefRange))

@@ -283,6 +283,17 @@ func (d *decoder) list(table schemas.Block, blocks hcl.Blocks, at place) cty.Val
 	return cty.TupleVal(values)
 }
 
+// PlainName reports whether a name that no reference uses has only letters, digits, dashes and underscores. Names of
+// guards and rings are part of the permissions that messages print for a shell: lkeplan nodeplan approve --guard
+// rings:NAME.
+func PlainName(name string) bool { return name != "" && hclsyntax.ValidIdentifier("_"+name) }
+
+// WrongName is the error about a name that is not plain.
+func WrongName(blockType, name string, at hcl.Range) *hcl.Diagnostic {
+	return diag.At("Invalid name", fmt.Sprintf("The name of a %s block contains letters, digits, dashes and underscores, "+
+		"not %q.", blockType, name), at)
+}
+
 func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty.Value {
 	values := map[string]cty.Value{}
 	for _, block := range blocks {
@@ -295,6 +306,10 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 		if strings.Contains(label, ".") { // it would be read as a path
 			d.fail(diag.At("Invalid name", fmt.Sprintf("The name of a %s block contains no dots, not %q.", table.Type, label),
 				block.LabelRanges[0]))
+			continue
+		}
+		if !PlainName(label) {
+			d.fail(WrongName(table.Type, label, block.LabelRanges[0]))
 			continue
 		}
 		if _, taken := values[label]; taken {
