@@ -461,7 +461,7 @@ func (v escaper) verdict(d plan.Verdict) string {
 		text += ". " + v(d.Detail)
 	}
 	if d.Permission != "" && (d.Status == plan.Blocked || d.Status == plan.Waiting) {
-		text += " To allow it: " + v("--allow "+d.Permission)
+		text += " To allow it: " + v(ShellLine("--allow", d.Permission))
 	}
 	return text
 }
