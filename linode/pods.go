@@ -9,17 +9,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -53,19 +51,13 @@ func NewPods(c client.Client, plans *instancetype.Set, full Full, recorder event
 const (
 	podsEvery = 10 * time.Second
 	warnEvery = 2 * time.Minute
-	gather    = 2 * time.Second // how long changes of NodePools are collected
+	gather    = 2 * time.Second // how long changes of NodePools and NodeClaims are collected
 )
 
 // Register implements operatorpkg's Controller. Any change of a NodePool or a class
 // reconciles all pods, a moment later: a thousand that are new change five thousand times.
 func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	later := func(q queue) { q.AddAfter(reconcile.Request{}, gather) }
-	all := handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { later(q) },
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { later(q) },
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { later(q) },
-	}
+	all := loop.Collect(gather, func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{{}} })
 	return ctrl.NewControllerManagedBy(mgr).Named("pod.notready").Watches(&karpv1.NodePool{}, all).
 		Watches(&linodev1alpha1.LinodeNodeClass{}, all).Complete(p)
 }

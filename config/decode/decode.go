@@ -166,7 +166,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value, *hcl.BodyContent) {
 	d.scope.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
-	d.fail(whySwitched(table, d.scope.Explain(diags))...)
+	d.fail(whySwitched(table, d.scope.Explain(withoutMisspelled(diags)))...)
 	values := map[string]cty.Value{}
 	for i := range table.Args {
 		arg := &table.Args[i] // the table lives longer than decoded values
@@ -335,6 +335,18 @@ func whySwitched(table schemas.Block, diags hcl.Diagnostics) hcl.Diagnostics {
 		}
 	}
 	return diags
+}
+
+// withoutMisspelled leaves out the error about a missing argument if another error says that its name is misspelled.
+func withoutMisspelled(diags hcl.Diagnostics) hcl.Diagnostics {
+	misspelled := func(d *hcl.Diagnostic) bool {
+		_, name, ok := strings.Cut(d.Detail, "The argument ")
+		name, _, _ = strings.Cut(name, " is required")
+		return ok && slices.ContainsFunc(diags, func(other *hcl.Diagnostic) bool {
+			return strings.HasSuffix(other.Detail, " Did you mean "+name+"?")
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(diags), misspelled)
 }
 
 func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {

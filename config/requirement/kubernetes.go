@@ -58,7 +58,7 @@ func (t Term) values(unit schemas.Unit) ([]any, error) {
 		switch {
 		case unit == schemas.MiB:
 			value, err = mebibytes(text)
-		case t.Operator.compares():
+		case unit == schemas.Count || t.Operator.compares():
 			err = whole(text)
 		}
 		if err != nil {

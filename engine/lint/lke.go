@@ -45,11 +45,12 @@ func region(c *checker) {
 		ids = append(ids, r.ID)
 	}
 	c.report(config.Addr{}, "region", "The price catalogue %s has no region %q.%s%s",
-		c.in.Catalog.Age(), cluster.Region, eval.DidYouMean(cluster.Region, ids), refresh)
+		c.in.Catalog.Age(), cluster.Region, eval.DidYouMean(cluster.Region, ids), " If Linode has added it since, run lkeplan "+
+			"catalog refresh to get today's catalogue.")
 }
 
 // refresh says what to do if the catalogue may be outdated.
-const refresh = " If it is new, get today's catalogue: lkeplan catalog refresh."
+const refresh = " If Linode has changed this since, run lkeplan catalog refresh to get today's catalogue."
 
 // tier finds regions without clusters of the tier.
 func tier(c *checker) {

@@ -198,7 +198,7 @@ func (s *Source) notFound(ref string) error {
 	if _, err := s.commit("HEAD"); err != nil {
 		return s.unborn(err)
 	}
-	err := fmt.Errorf("find %s: this clone has no such commit, branch or tag", ref)
+	err := fmt.Errorf("git:%s: this clone has no such commit, branch or tag", ref)
 	if remote, _ := s.remote(); remote != "" {
 		return advise(err, s.git("fetch "+remote))
 	}

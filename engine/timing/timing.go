@@ -14,10 +14,35 @@ import (
 // MostTurns limits the work on schedules that start or end each minute.
 const MostTurns = 20_000
 
-// ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does
-// (v1.14.1, Budget.IsActive). Its parser panics on a few texts that the CRD allows; here these are
-// errors.
-func ParseSchedule(text string) (s cron.Schedule, err error) {
+// ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does (v1.14.1, Budget.IsActive). The error
+// names the field that is invalid.
+func ParseSchedule(text string) (cron.Schedule, error) {
+	s, err := parse(text)
+	if err == nil || strings.HasPrefix(text, "@") {
+		return s, err
+	}
+	fields := strings.Fields(text)
+	if len(fields) != len(cronFields) {
+		return nil, fmt.Errorf("it has %d fields instead of 5: minute, hour, day of the month, month, day of the week",
+			len(fields))
+	}
+	for i, field := range fields {
+		alone := []string{"*", "*", "*", "*", "*"}
+		alone[i] = field
+		if _, invalid := parse(strings.Join(alone, " ")); invalid != nil {
+			return nil, fmt.Errorf("%q is not a valid %s", field, cronFields[i])
+		}
+	}
+	return nil, err
+}
+
+var cronFields = [...]string{
+	"minute (0 to 59)", "hour (0 to 23)", "day of the month (1 to 31)", "month (1 to 12 or jan to dec)",
+	"day of the week (0 to 6 or sun to sat)",
+}
+
+// parse reads a schedule. The parser panics on a few texts that the CRD allows; here these are errors.
+func parse(text string) (s cron.Schedule, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s, err = nil, fmt.Errorf("%v", cause)

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/loop"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -68,7 +69,7 @@ var stoppedMetric = sync.OnceValue(func() *prometheus.GaugeVec {
 
 // Register implements operatorpkg's Controller.
 func (c *Replacements) Register(_ context.Context, mgr ctrl.Manager) error {
-	ofLabel := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+	ofLabel := loop.Collect(gather, func(_ context.Context, o client.Object) []reconcile.Request {
 		return requests(o.GetLabels()[karpv1.NodePoolLabelKey])
 	})
 	ofClass := handler.EnqueueRequestsFromMapFunc(c.poolsOf)
@@ -147,8 +148,12 @@ func classChanges(ev event.UpdateEvent) bool {
 	return okWas && okIs && (was.Hash() != is.Hash() || was.TargetVersion() != is.TargetVersion())
 }
 
-// cacheLag is when to look again where the cache is behind.
-const cacheLag = 100 * time.Millisecond
+const (
+	cacheLag = 100 * time.Millisecond // when to reconcile again if the cache is behind
+	// gather is how long changes of NodeClaims and Nodes are collected. Karpenter looks for drifted nodes only every
+	// ten seconds.
+	gather = 200 * time.Millisecond
+)
 
 // Reconcile decides about one NodePool and carries it out.
 func (c *Replacements) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

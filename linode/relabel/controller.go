@@ -19,20 +19,22 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/inplace"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
 // ReasonRelabeled is the reason of the event on a NodePool after its nodes have the labels and annotations of a change.
 const ReasonRelabeled = "NodesRelabeled"
 
-// again is when a NodePool is reconciled again after a conflict: the cache is behind.
-const again = time.Second
+const (
+	again  = time.Second // when a NodePool is reconciled again after a conflict: the cache is behind
+	gather = time.Second // how long changes of NodeClaims and Nodes are collected
+)
 
 // Controller updates NodeClaims and Nodes.
 type Controller struct {
@@ -61,7 +63,7 @@ func (c *Controller) Metrics() []prometheus.Collector { return []prometheus.Coll
 func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 	metadata := builder.WithPredicates(predicate.Or[client.Object](predicate.LabelChangedPredicate{},
 		predicate.AnnotationChangedPredicate{}))
-	ofPool := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+	ofPool := loop.Collect(gather, func(_ context.Context, o client.Object) []reconcile.Request {
 		name := o.GetLabels()[karpv1.NodePoolLabelKey]
 		if name == "" {
 			return nil

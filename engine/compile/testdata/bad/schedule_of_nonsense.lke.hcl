@@ -6,7 +6,7 @@ pool "web" {
 
     budget {
       nodes    = 1
-      schedule = "0 25 * * *" # want: Invalid schedule: "0 25 * * *" is not a schedule: end of range (25) above maximum (23): 25.
+      schedule = "0 25 * * *" # want: Invalid schedule: "0 25 * * *" is not a schedule: "25" is not a valid hour (0 to 23).
       duration = "1h"
     }
   }

@@ -6,7 +6,7 @@ pool "web" {
 
     budget {
       nodes    = 1
-      schedule = "at nine on each monday" # want: Invalid schedule: "at nine on each monday" is not a schedule: failed to parse int from at
+      schedule = "at nine on each monday" # want: Invalid schedule: "at nine on each monday" is not a schedule: "at" is not a valid minute (0 to 59)
       duration = "1h"
     }
   }
