@@ -110,7 +110,7 @@ func (p *packer) templatesOf(offered map[string][]*cloudprovider.InstanceType, w
 	}
 }
 
-// preferencesFor are those of pods that Karpenter gives up if it plans with some pools.
+// preferencesFor are those of pods that Karpenter drops for some pools if it finds no node otherwise.
 func preferencesFor(pools []*karpv1.NodePool) (p scheduling.Preferences) {
 	for _, pool := range pools {
 		p.ToleratePreferNoSchedule = p.ToleratePreferNoSchedule ||
