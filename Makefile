@@ -122,8 +122,7 @@ cache-key: # of the programs of a sandbox, for caches of CI systems
 	@{ $(GO) version; cat cmd/sandbox/binaries/*.go cmd/sandbox/binaries/modules/*; } | git hash-object --stdin
 
 demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
-	$(GO) build -C cmd/sandbox -o $(BIN)/ ./demo
-	$(SANDBOX) run --cluster-name quickstart -- $(BIN)/demo
+	$(SANDBOX) run --cluster-name quickstart -- $(SANDBOX) demo
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 90m ./...

@@ -75,7 +75,7 @@ takes about five minutes on two cores and needs Go and a module proxy.`,
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "do not print progress")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.AddCommand(a.up(), a.down(), a.run(), a.status(), a.logs(), a.build(), a.simulate())
+	root.AddCommand(a.up(), a.down(), a.run(), a.status(), a.logs(), a.build(), a.simulate(), a.demo())
 	return root
 }
 

@@ -85,12 +85,9 @@ func (s *settings) cluster() (stack.Cluster, simulated, error) {
 	if _, err := c.simulator(); err != nil {
 		return stack.Cluster{}, c, fmt.Errorf("set up the simulated cluster: %w", err)
 	}
-	if c.WithoutCluster {
-		return stack.Cluster{
-			Mode: s.mode, Name: c.ClusterLabel, Region: c.Region, LinodeToken: c.Token,
-		}, c, nil
+	cluster := stack.Cluster{Mode: s.mode, Name: c.ClusterLabel, Region: c.Region, LinodeToken: c.Token}
+	if !c.WithoutCluster {
+		cluster.ID, cluster.Tier = c.ClusterID, c.Tier
 	}
-	return stack.Cluster{
-		Mode: s.mode, Name: c.ClusterLabel, ID: c.ClusterID, Tier: c.Tier, Region: c.Region, LinodeToken: c.Token,
-	}, c, nil
+	return cluster, c, nil
 }

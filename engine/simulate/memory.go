@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -80,11 +81,11 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, into client.Object,
 	found := false
 	switch o := into.(type) {
 	case *karpv1.NodePool:
-		found = copiedNamed(s.Pools, key.Name, o)
+		found = copied(s.Pools[key.Name], o)
 	case *linodev1alpha1.LinodeNodeClass:
-		found = copiedNamed(s.Classes, key.Name, o)
+		found = copied(s.Classes[key.Name], o)
 	case *corev1.Node:
-		found = copiedNamed(s.Nodes, key.Name, o)
+		found = copied(s.Nodes[key.Name], o)
 	default:
 		found = simulatedVolume(key, o, s.Attachable)
 	}
@@ -92,14 +93,6 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, into client.Object,
 		return apierrors.NewNotFound(schema.GroupResource{Resource: fmt.Sprintf("%T", into)}, key.Name)
 	}
 	return nil
-}
-
-func copiedNamed[T any](from map[string]*T, name string, into *T) bool {
-	value, found := from[name]
-	if found {
-		*into = *value
-	}
-	return found
 }
 
 // List implements client.Reader. The objects of the list are shared, and no caller changes them.
@@ -166,12 +159,7 @@ func (forgetful) Patch(context.Context, client.Object, client.Patch, ...client.S
 
 // sorted are the values of a map by their names.
 func sorted[T any](of map[string]*T) (list []*T) {
-	names := make([]string, 0, len(of))
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, of[name])
 	}
 	return list

@@ -37,7 +37,8 @@ func (w *cluster) pack(
 	without poolsLeftOut, pods []*corev1.Pod,
 ) (scheduling.Results, error) {
 	p := &packer{
-		cluster: w, topology: topology, daemonPods: w.copies(), groups: map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup{},
+		cluster: w, topology: topology, daemonPods: w.copies(), preferences: preferencesFor(w.dynamic),
+		groups:    map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup{},
 		apart:     slices.ContainsFunc(w.pods, podutils.HasRequiredPodAntiAffinity),
 		remaining: map[string]corev1.ResourceList{}, reservations: scheduling.NewReservationManager(offered),
 		data: map[types.UID]*scheduling.PodData{}, refused: map[int]error{}, full: map[int]int{},
@@ -99,10 +100,6 @@ type packer struct {
 func (p *packer) templatesOf(offered map[string][]*cloudprovider.InstanceType, without poolsLeftOut) {
 	for _, pool := range p.dynamic {
 		p.remaining[pool.Name] = corev1.ResourceList(pool.Spec.Limits)
-		for _, taint := range pool.Spec.Template.Spec.Taints {
-			p.preferences.ToleratePreferNoSchedule = p.preferences.ToleratePreferNoSchedule ||
-				taint.Effect == corev1.TaintEffectPreferNoSchedule
-		}
 		template := templateOf(pool, offered[pool.Name])
 		if len(template.InstanceTypeOptions) == 0 {
 			without[pool.Name] = true
@@ -111,6 +108,17 @@ func (p *packer) templatesOf(offered map[string][]*cloudprovider.InstanceType, w
 		p.templates = append(p.templates, template)
 		p.groups[template] = overheads(template, p.daemonPods)
 	}
+}
+
+// preferencesFor are those of pods that Karpenter drops for some pools if it finds no node otherwise.
+func preferencesFor(pools []*karpv1.NodePool) (p scheduling.Preferences) {
+	for _, pool := range pools {
+		p.ToleratePreferNoSchedule = p.ToleratePreferNoSchedule ||
+			slices.ContainsFunc(pool.Spec.Template.Spec.Taints, func(t corev1.Taint) bool {
+				return t.Effect == corev1.TaintEffectPreferNoSchedule
+			})
+	}
+	return p
 }
 
 // templateOf is what the nodes of a pool may be.

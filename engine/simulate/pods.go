@@ -41,7 +41,7 @@ func DefaultPod(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			roundUp(containers[i].Resources)
-			requestLimits(&containers[i].Resources)
+			Fill(&containers[i].Resources.Requests, containers[i].Resources.Limits)
 		}
 	}
 	if spec.Resources != nil {
@@ -90,9 +90,10 @@ func defaultPodResources(spec *corev1.PodSpec) {
 	}
 }
 
-func requestLimits(r *corev1.ResourceRequirements) {
-	for name, most := range r.Limits {
-		setDefault(&r.Requests, name, most)
+// Fill adds to a list what another has and it has not.
+func Fill(list *corev1.ResourceList, from corev1.ResourceList) {
+	for name, q := range from {
+		setDefault(list, name, q)
 	}
 }
 
@@ -152,12 +153,9 @@ func ambiguousTopology(spec corev1.PodSpec) string {
 	for _, c := range spec.TopologySpreadConstraints {
 		keys = append(keys, c.TopologyKey)
 	}
-	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
-		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+	if a := spec.Affinity; a != nil {
+		for _, t := range AffinityTerms(&corev1.Affinity{PodAffinity: a.PodAffinity}) {
 			keys = append(keys, t.TopologyKey)
-		}
-		for _, t := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
-			keys = append(keys, t.PodAffinityTerm.TopologyKey)
 		}
 	}
 	certain := []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
@@ -351,13 +349,17 @@ var nodeOperators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
 }
 
-// checkPodAffinity checks the terms of affinities to other pods.
-func checkPodAffinity(a *corev1.Affinity) error {
-	var terms []corev1.PodAffinityTerm
+// AffinityTerms are all that an affinity says of other pods, to be changed in place.
+func AffinityTerms(a *corev1.Affinity) (list []*corev1.PodAffinityTerm) {
+	if a == nil {
+		return nil
+	}
 	add := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
-		terms = append(terms, required...)
-		for _, p := range preferred {
-			terms = append(terms, p.PodAffinityTerm)
+		for i := range required {
+			list = append(list, &required[i])
+		}
+		for i := range preferred {
+			list = append(list, &preferred[i].PodAffinityTerm)
 		}
 	}
 	if p := a.PodAffinity; p != nil {
@@ -366,7 +368,12 @@ func checkPodAffinity(a *corev1.Affinity) error {
 	if p := a.PodAntiAffinity; p != nil {
 		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
-	for _, term := range terms {
+	return list
+}
+
+// checkPodAffinity checks the terms of affinities to other pods.
+func checkPodAffinity(a *corev1.Affinity) error {
+	for _, term := range AffinityTerms(a) {
 		for _, selector := range []*metav1.LabelSelector{term.LabelSelector, term.NamespaceSelector} {
 			if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
 				return errors.New("its affinity to pods: " + plain(err.Error()))

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/multierr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
@@ -74,14 +76,7 @@ type explainer struct {
 
 func (w *cluster) explainer(ctx context.Context) (*explainer, error) {
 	tally, err := w.chooser.Limits.Show(ctx)
-	e := &explainer{cluster: w, tally: tally}
-	for _, pool := range w.dynamic {
-		for _, t := range pool.Spec.Template.Spec.Taints {
-			e.prefs.ToleratePreferNoSchedule = e.prefs.ToleratePreferNoSchedule ||
-				t.Effect == corev1.TaintEffectPreferNoSchedule
-		}
-	}
-	return e, err
+	return &explainer{cluster: w, tally: tally, prefs: preferencesFor(w.dynamic)}, err
 }
 
 // reasons describes why a pod is unschedulable, from the last result of Karpenter and of the choice of plan types.
@@ -152,11 +147,9 @@ func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) st
 	case aboutLimits(err):
 		return e.limit(pool, pod, err)
 	case strings.HasPrefix(text, "did not tolerate taint"):
-		return untolerated(pool, pod)
+		return cmp.Or(untolerated(pool, pod), sentence(err))
 	case strings.HasPrefix(text, "incompatible requirements"):
-		if words := incompatible(pool, pod); words != "" {
-			return words
-		}
+		return cmp.Or(incompatible(pool, pod), sentence(err))
 	case strings.HasPrefix(text, "unsatisfiable topology constraint"):
 		return spread(pod)
 	case strings.HasPrefix(text, "no instance type"):
@@ -192,24 +185,12 @@ func (e *explainer) choice(pod *corev1.Pod, chosen Reason) Reason {
 // limit describes which limit refuses a node for a pod, or why the pod would get no node even without the limit: Karpenter
 // checks limits first.
 func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
-	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
-		return untolerated(pool, pod)
-	}
-	if words := incompatible(pool, pod); words != "" {
-		return words
-	}
-	return e.size(pool, pod, err)
+	return cmp.Or(untolerated(pool, pod), incompatible(pool, pod), e.size(pool, pod, err))
 }
 
 // without describes why a pool without available plan types creates no node for a pod. The pod may not match the pool anyway.
 func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
-	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
-		return untolerated(pool, pod)
-	}
-	if words := incompatible(pool, pod); words != "" {
-		return words
-	}
-	return e.unavailable(pool)
+	return cmp.Or(untolerated(pool, pod), incompatible(pool, pod), e.unavailable(pool))
 }
 
 // unavailable describes why a pool has no available plan types.
@@ -233,6 +214,7 @@ func (e *explainer) noneOf(format string, want reqs.Requirements) string {
 	return text + "."
 }
 
+// untolerated names the taints of a pool that a pod does not tolerate; "" if it tolerates all.
 func untolerated(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	var taints []string
 	for _, t := range pool.Spec.Template.Spec.Taints {
@@ -240,10 +222,13 @@ func untolerated(pool *karpv1.NodePool, pod *corev1.Pod) string {
 			taints = append(taints, t.ToString())
 		}
 	}
+	if len(taints) == 0 {
+		return ""
+	}
 	return "the pod does not tolerate " + strings.Join(taints, " and ") + "."
 }
 
-// incompatible names the labels that the pod selects and no node of the pool has.
+// incompatible names the labels that the pod selects and no node of the pool has; "" if there are none.
 func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	has, wants := scheduling.NewNodeClaimTemplate(pool).Requirements, reqs.NewPodRequirements(pod)
 	var texts []string
@@ -270,17 +255,12 @@ func spread(pod *corev1.Pod) string {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		texts = append(texts, "be spread over "+c.TopologyKey)
 	}
-	if a := pod.Spec.Affinity; a != nil {
-		if a.PodAffinity != nil {
-			for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-				texts = append(texts, "be placed near pods that it has an affinity to, by "+t.TopologyKey)
-			}
-		}
-		if a.PodAntiAffinity != nil {
-			for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-				texts = append(texts, "be placed apart from other pods, by "+t.TopologyKey)
-			}
-		}
+	a := ptr.Deref(pod.Spec.Affinity, corev1.Affinity{})
+	for _, t := range ptr.Deref(a.PodAffinity, corev1.PodAffinity{}).RequiredDuringSchedulingIgnoredDuringExecution {
+		texts = append(texts, "be placed near pods that it has an affinity to, by "+t.TopologyKey)
+	}
+	for _, t := range ptr.Deref(a.PodAntiAffinity, corev1.PodAntiAffinity{}).RequiredDuringSchedulingIgnoredDuringExecution {
+		texts = append(texts, "be placed apart from other pods, by "+t.TopologyKey)
 	}
 	if len(texts) == 0 {
 		return "other pods have an anti-affinity to it."

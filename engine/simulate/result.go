@@ -118,10 +118,18 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 	return r, r.check(len(w.pods))
 }
 
-// overfullNotes name the nodes on which not all pods of DaemonSets fit.
+// overfullNotes name the nodes on which not all pods of DaemonSets fit, by pool and plan type. Karpenter removes terms from
+// the affinity of a DaemonSet that a plan type does not match, and ignores them for the next plan type.
 func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
 	for _, p := range plans {
-		if n := overfull(nodes, p); n > 0 {
+		n := 0
+		for _, node := range nodes {
+			if node.Pool == p.Pool && node.Plan == p.Plan &&
+				(node.CPU.Requested > node.CPU.Allocatable || node.Memory.Requested > node.Memory.Allocatable) {
+				n++
+			}
+		}
+		if n > 0 {
 			notes = append(notes, fmt.Sprintf("On %s of pool %s with %s, not all pods of DaemonSets fit: Karpenter "+
 				"did not count all pods of DaemonSets on these nodes.", Count(n, "node"), p.Pool, p.Plan))
 		}
@@ -159,18 +167,6 @@ func (w *cluster) node(m *simNode) Node {
 		if pods := on[i]; len(pods) > 0 {
 			ask := resources.RequestsForPods(pods...)
 			n.Pods = append(n.Pods, Share{load.Name, len(pods), ask.Cpu().MilliValue(), ask.Memory().Value()})
-		}
-	}
-	return n
-}
-
-// overfull counts the nodes of a plan type of a pool whose pods request more than is allocatable. Karpenter removes terms from
-// the affinity of a DaemonSet that a plan type does not match, and ignores them for the next plan type.
-func overfull(nodes []Node, p Plan) (n int) {
-	for _, node := range nodes {
-		if node.Pool == p.Pool && node.Plan == p.Plan &&
-			(node.CPU.Requested > node.CPU.Allocatable || node.Memory.Requested > node.Memory.Allocatable) {
-			n++
 		}
 	}
 	return n

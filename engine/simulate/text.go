@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -50,7 +52,7 @@ func NewReport(target, base string, head Result, before *Result) Report {
 
 // Changed reports whether nodes or unschedulable pods differ between the two results.
 func (r Report) Changed() bool {
-	return r.Before != nil && (tableOf(r.Head, nil).text() != tableOf(*r.Before, nil).text() ||
+	return r.Before != nil && (aligned(tableOf(r.Head, nil)) != aligned(tableOf(*r.Before, nil)) ||
 		refusedText(r.Head) != refusedText(*r.Before) || consolidatedText(r.Head, nil) != consolidatedText(*r.Before, nil))
 }
 
@@ -72,7 +74,7 @@ func (r Report) Text() string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(tableOf(r.Head, r.Before).text())
+	b.WriteString(aligned(r.Table()))
 	b.WriteString(refusedText(r.Head))
 	for _, s := range r.Head.Shortfalls {
 		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, Count(int(s.Wanted), "node"), s.Text)
@@ -88,7 +90,7 @@ func (r Report) Text() string {
 }
 
 // Table is the nodes by pool and plan type. The first row has the names of the columns, and the last row the sum.
-func (r Report) Table() [][]string { return tableOf(r.Head, r.Before).rows }
+func (r Report) Table() [][]string { return tableOf(r.Head, r.Before) }
 
 // Afterwards describes the consolidation; "" if it is not simulated.
 func (r Report) Afterwards() string {
@@ -132,50 +134,36 @@ func refusalsText(refusals []Refusal) string {
 // A line is one row of the table, with the figures before and after.
 type line struct {
 	pool, plan  string
-	after, base *Plan
+	after, base Plan
 }
 
-// table is the nodes by pool and plan type.
-type table struct {
-	sides bool
-	rows  [][]string
-}
-
-// tableOf is the table of a result, compared with a previous one.
-func tableOf(head Result, before *Result) table {
-	t := table{sides: before != nil}
-	t.rows = append(t.rows, []string{"pool", "plan", "nodes", "pods", "cpu", "memory", "hourly", "monthly"})
-	lines := merge(head.Plans, nil)
-	sum := line{pool: "total", after: total(head)}
-	if before != nil {
-		lines, sum.base = merge(head.Plans, before.Plans), total(*before)
+// tableOf is the table of a result by pool and plan type, compared with a previous one.
+func tableOf(head Result, before *Result) [][]string {
+	base := ptr.Deref(before, head)
+	rows := [][]string{{"pool", "plan", "nodes", "pods", "cpu", "memory", "hourly", "monthly"}}
+	for _, l := range append(merge(head.Plans, base.Plans), line{pool: "total", after: total(head), base: total(base)}) {
+		rows = append(rows, l.row())
 	}
-	for _, l := range append(lines, sum) {
-		t.rows = append(t.rows, t.row(l))
-	}
-	return t
+	return rows
 }
 
 // merge brings the plan types of both sides into one order.
 func merge(after, base []Plan) (lines []line) {
-	at := map[string]int{}
-	for i := range after {
-		p := &after[i]
-		at[p.Pool+" "+p.Plan] = len(lines)
+	for _, p := range after {
 		lines = append(lines, line{pool: p.Pool, plan: p.Plan, after: p})
 	}
-	for i := range base {
-		p := &base[i]
-		if n, both := at[p.Pool+" "+p.Plan]; both {
-			lines[n].base = p
-			continue
+	for _, p := range base {
+		i := slices.IndexFunc(lines, func(l line) bool { return l.pool == p.Pool && l.plan == p.Plan })
+		if i < 0 {
+			i = len(lines)
+			lines = append(lines, line{pool: p.Pool, plan: p.Plan})
 		}
-		lines = append(lines, line{pool: p.Pool, plan: p.Plan, base: p})
+		lines[i].base = p
 	}
 	return lines
 }
 
-func total(r Result) *Plan {
+func total(r Result) Plan {
 	sum := Plan{Cost: r.Total}
 	for _, p := range r.Plans {
 		sum.Nodes += p.Nodes
@@ -183,10 +171,11 @@ func total(r Result) *Plan {
 		sum.CPU.add(p.CPU)
 		sum.Memory.add(p.Memory)
 	}
-	return &sum
+	return sum
 }
 
-func (t table) row(l line) []string {
+// row has the value of each figure, or the values before and after.
+func (l line) row() []string {
 	percent := func(u Use) string {
 		if u.Allocatable == 0 {
 			return "-"
@@ -202,31 +191,14 @@ func (t table) row(l line) []string {
 		func(p Plan) string { return thousandths(p.Cost.Hourly) },
 		func(p Plan) string { return p.Cost.Monthly.Text() },
 	} {
-		row = append(row, t.figure(l, figure))
+		cell := figure(l.after)
+		if before := figure(l.base); before != cell {
+			cell = before + " -> " + cell
+		}
+		row = append(row, cell)
 	}
 	return row
 }
-
-// figure is one cell: the value, or the values before and after.
-func (t table) figure(l line, of func(Plan) string) string {
-	none := Plan{}
-	if l.after == nil {
-		l.after = &none
-	}
-	if !t.sides {
-		return of(*l.after)
-	}
-	if l.base == nil {
-		l.base = &none
-	}
-	before, after := of(*l.base), of(*l.after)
-	if before == after {
-		return after
-	}
-	return before + " -> " + after
-}
-
-func (t table) text() string { return aligned(t.rows) }
 
 // consolidatedText describes the consolidation.
 func consolidatedText(head Result, before *Result) string {
@@ -277,7 +249,7 @@ func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
 	}
 	if len(s.Steps) > 0 {
-		fmt.Fprintf(b, "\n%s", tableOf(*s.result(), base).text())
+		fmt.Fprintf(b, "\n%s", aligned(tableOf(*s.result(), base)))
 		fmt.Fprintf(b, "\nThat %s. During these steps, all nodes cost at most %s an hour.\n", saving(was.Less(s.Total)),
 			thousandths(s.Peak.Hourly))
 	}
@@ -334,7 +306,7 @@ var stepReasons = map[disrupt.Kind]string{
 
 // String describes a step.
 func (m Move) String() string {
-	text := fmt.Sprintf("%s, %s: %s", refsText(m.Gone), stepReasons[m.Kind], "removed")
+	text := fmt.Sprintf("%s, %s: removed", refsText(m.Gone), stepReasons[m.Kind])
 	switch {
 	case len(m.Gone) == 0:
 		text = refsText(m.Made) + ": new, for replicas"

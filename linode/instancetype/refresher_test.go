@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/linodetest"
 	"github.com/lkeplan/lkeplan/linode/sim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -250,7 +249,7 @@ func TestPartialPriceListIsRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := simulator.Stats().Calls
-		for name, fault := range linodetest.Faults() {
+		for name, fault := range sim.CallFaults() {
 			for i := range calls {
 				fault.After, fault.Count = i, 1
 				simulator.ClearFaults()

@@ -22,7 +22,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/linodetest"
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
@@ -360,7 +359,7 @@ func TestEveryCallMayFail(t *testing.T) {
 		r.story()
 		r.kill()
 		calls := r.sim.Stats().Calls
-		faults := linodetest.Faults()
+		faults := sim.CallFaults()
 		for n, name := range slices.Sorted(maps.Keys(faults)) {
 			for i := range calls {
 				if (n+i)%*every != 0 {

@@ -178,14 +178,6 @@ func (a *Assets) VPC(id int) *VPC {
 	return nil
 }
 
-// All returns what there is, in the order of ids.
-func (a *Assets) All() AssetSet {
-	return AssetSet{
-		Images: values(a.images), Firewalls: values(a.firewalls), VPCs: views(values(a.vpcs), VPC.view),
-		Groups: values(a.groups), Users: values(a.users),
-	}
-}
-
 // values are objects by their ids, in order.
 func values[K cmp.Ordered, V any](objects map[K]*V) []V {
 	return append([]V{}, views(byID(objects), func(v *V) V { return *v })...)

@@ -31,6 +31,12 @@ import (
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {
 	mux := http.NewServeMux()
+	byID := func(pattern string, do func(id int, r *http.Request) (found bool)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			id, _ := strconv.Atoi(r.PathValue("id"))
+			done(w, r, do(id, r))
+		})
+	}
 	mux.HandleFunc("GET /simulator/stats", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Stats()) })
 	mux.HandleFunc("GET /simulator/calls", s.controlCalls)
 	mux.HandleFunc("GET /simulator/state", s.controlState)
@@ -44,9 +50,8 @@ func (s *Simulator) controls() *http.ServeMux {
 		}
 		done(w, r, true)
 	})
-	mux.HandleFunc("POST /simulator/instances/{id}/lose", func(w http.ResponseWriter, r *http.Request) {
-		id, _ := strconv.Atoi(r.PathValue("id"))
-		done(w, r, s.LoseInstance(id, r.URL.Query().Get("replaced") != "false"))
+	byID("POST /simulator/instances/{id}/lose", func(id int, r *http.Request) bool {
+		return s.LoseInstance(id, r.URL.Query().Get("replaced") != "false")
 	})
 	mux.HandleFunc("POST /simulator/assets", func(w http.ResponseWriter, r *http.Request) {
 		var set AssetSet
@@ -57,10 +62,7 @@ func (s *Simulator) controls() *http.ServeMux {
 	mux.HandleFunc("GET /simulator/linodes", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, append([]Linode{}, s.Linodes()...))
 	})
-	mux.HandleFunc("POST /simulator/linodes/{id}/restart", func(w http.ResponseWriter, r *http.Request) {
-		id, _ := strconv.Atoi(r.PathValue("id"))
-		done(w, r, s.RestartKubelet(id))
-	})
+	byID("POST /simulator/linodes/{id}/restart", func(id int, _ *http.Request) bool { return s.RestartKubelet(id) })
 	mux.HandleFunc("PUT /simulator/pools/{id}/locks", func(w http.ResponseWriter, r *http.Request) {
 		var locks []string
 		id, _ := strconv.Atoi(r.PathValue("id"))
@@ -75,10 +77,7 @@ func (s *Simulator) controls() *http.ServeMux {
 		}
 	})
 	mux.HandleFunc("POST /simulator/maintenance", s.controlAnnounce)
-	mux.HandleFunc("DELETE /simulator/maintenance/{id}", func(w http.ResponseWriter, r *http.Request) {
-		id, _ := strconv.Atoi(r.PathValue("id"))
-		done(w, r, s.Unannounce(id, "canceled"))
-	})
+	byID("DELETE /simulator/maintenance/{id}", func(id int, _ *http.Request) bool { return s.Unannounce(id, "canceled") })
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
 		done(w, r, true)

@@ -39,9 +39,7 @@ type EventEntity struct {
 const nodeNotMade = "lke_node_create"
 
 // noteUnmade writes that LKE could not create a node of a pool. The URL is an assumption, and that each node has one.
-func (st *state) noteUnmade(p *pool, now time.Time) { st.note(p.ID, p.cluster.Label, now) }
-
-func (st *state) note(pool int, label string, now time.Time) {
+func (st *state) noteUnmade(pool int, label string, now time.Time) {
 	st.lastEvent++
 	st.events = slices.Insert(st.events, 0, Event{
 		ID: st.lastEvent, Action: nodeNotMade, Created: stamp(now.Add(st.cfg.ClockAhead)), Status: "notification",
@@ -52,7 +50,7 @@ func (st *state) note(pool int, label string, now time.Time) {
 
 // NoteUnmade writes an event that LKE could not create a node of a pool, whether it is so or not.
 func (s *Simulator) NoteUnmade(pool int) {
-	s.update(func(st *state, now time.Time) { st.note(pool, st.cfg.ClusterLabel, now) })
+	s.update(func(st *state, now time.Time) { st.noteUnmade(pool, st.cfg.ClusterLabel, now) })
 }
 
 func (st *state) listEvents(q *request) (any, error) {

@@ -107,3 +107,17 @@ func Forbidden(f Fault) Fault {
 	f.Status, f.Body = http.StatusForbidden, "Unauthorized"
 	return f
 }
+
+// CallFaults returns every way in which a call can fail, by name.
+func CallFaults() map[string]Fault {
+	return map[string]Fault{
+		"500":         {Status: 500},
+		"503 html":    {Status: 503, Body: "<html>no</html>"},
+		"429":         {Status: 429},
+		"busy":        {Status: 400, Body: "Linode busy."},
+		"done, 500":   {Status: 500, AfterWork: true},
+		"answer lost": {Lost: true},
+		"hangs":       {Hang: true},
+		"hangs, done": {Hang: true, AfterWork: true},
+	}
+}

@@ -62,15 +62,10 @@ func public() []Image {
 
 // fill completes a private image. It is ready and has cloud-init where nothing else is said: [] is none.
 func (i *Image) fill() {
-	if i.Status == "" {
-		i.Status = available
-	}
 	if i.Capabilities == nil {
 		i.Capabilities = []string{CloudInit}
 	}
-	if i.Type == "" {
-		i.Type = "manual"
-	}
+	i.Status, i.Type = cmp.Or(i.Status, available), cmp.Or(i.Type, "manual")
 	i.Created, i.Updated = cmp.Or(i.Created, firstCreated), cmp.Or(i.Updated, firstCreated)
 	i.Regions, i.Tags = append([]linodego.ImageRegion{}, i.Regions...), append([]string{}, i.Tags...)
 	i.TotalSize = i.Size * max(1, len(i.Regions))

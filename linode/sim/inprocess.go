@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"time"
 )
 
 // Client returns a client whose calls are answered in this process, without a listener or a connection: any host
@@ -37,9 +36,7 @@ func (t transport) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	if res = w.Result(); res.Header.Get("Date") == "" {
-		res.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	}
+	res = w.Result()
 	res.Request = r
 	return res, nil
 }

@@ -26,18 +26,16 @@ func (s *Simulator) inject(checked []Fault) {
 }
 
 // ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
-func (s *Simulator) ClearFaults() {
-	s.update(func(st *state, now time.Time) {
-		st.faults.list = nil
-		st.fill(now)
-	})
-	s.changed()
-}
+func (s *Simulator) ClearFaults() { s.endFaults(func(*injected) bool { return true }) }
 
 // EndFaults ends the faults of a name, and no others.
 func (s *Simulator) EndFaults(name string) {
+	s.endFaults(func(f *injected) bool { return f.Fault.Name == name })
+}
+
+func (s *Simulator) endFaults(which func(*injected) bool) {
 	s.update(func(st *state, now time.Time) {
-		st.faults.list = slices.DeleteFunc(st.faults.list, func(f *injected) bool { return f.Fault.Name == name })
+		st.faults.list = slices.DeleteFunc(st.faults.list, which)
 		st.fill(now)
 	})
 	s.changed()

@@ -41,17 +41,8 @@ type joiner struct {
 	done     int // restarts that were passed on
 }
 
-func (j *joiners) run(ctx context.Context) {
-	changes, end := j.sim.watch()
-	defer end()
-	defer j.ended.Wait()
-	for ctx.Err() == nil {
-		sleepUntil(ctx, j.pass(ctx), changes)
-	}
-}
-
 // pass starts and stops kubelets as Linodes come and go, and returns when the next is due.
-func (j *joiners) pass(ctx context.Context) (next time.Time) {
+func (j *joiners) pass(ctx context.Context) (next time.Time, _ error) {
 	var run []Linode
 	var version string
 	j.sim.update(func(st *state, now time.Time) {
@@ -79,7 +70,7 @@ func (j *joiners) pass(ctx context.Context) (next time.Time) {
 			delete(j.alive, id)
 		}
 	}
-	return next
+	return next, nil
 }
 
 func (j *joiners) start(ctx context.Context, l Linode, version string) *joiner {
@@ -148,7 +139,6 @@ type cloudController struct {
 
 	nodes corelisters.NodeLister
 	seen  map[string]time.Time // since when there are Nodes that are not complete, or whose Linode was never seen
-	retry time.Duration        // after errors; 0 after a good pass
 }
 
 // run reconciles all Nodes whenever one of them or a Linode changes, until ctx ends.
@@ -172,25 +162,17 @@ func (c *cloudController) run(ctx context.Context) error {
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	for ctx.Err() == nil {
-		sleepUntil(ctx, c.pass(ctx), changes)
-	}
+	repeat(ctx, c.log.With("part", "cloud controller"), changes, c.pass)
 	return nil
 }
 
 // pass does what is due and returns when there is something to do again.
-func (c *cloudController) pass(ctx context.Context) time.Time {
+func (c *cloudController) pass(ctx context.Context) (time.Time, error) {
 	now := time.Now()
 	all, err := c.nodes.List(labels.Everything())
 	tasks, next := c.due(all, now)
 	_, failed := each(tasks, func(do func(context.Context) error) (time.Time, error) { return time.Time{}, do(ctx) })
-	if err = errors.Join(err, failed); err != nil && ctx.Err() == nil {
-		c.retry = min(max(2*c.retry, firstRetry), lastRetry)
-		c.log.Warn("playing the cloud controller", "error", err, "retry_in", c.retry)
-		return now.Add(c.retry)
-	}
-	c.retry = 0
-	return next
+	return next, errors.Join(err, failed)
 }
 
 // due returns what is to be done by now for Nodes, and when there is more.

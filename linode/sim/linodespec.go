@@ -78,9 +78,7 @@ func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
 		"Must begin and end with an alphanumeric character and contain only letters, digits, single -, _ and .")
 	must(s.Image == "" || s.RootPass != "" || len(s.AuthorizedKeys)+len(s.AuthorizedUsers) > 0, "root_pass",
 		"root_pass is required") // linodego: an image needs one of the three
-	for _, tag := range s.Tags {
-		must(len(tag) >= 3 && len(tag) <= 50, "tags", "Length must be 3-50 characters")
-	}
+	checkTags(c, s.Tags)
 	must(s.DiskEncryption == "" || s.DiskEncryption == "enabled" || s.DiskEncryption == "disabled", "disk_encryption",
 		"Must be one of enabled, disabled")
 	s.checkUserData(c, region)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -147,9 +146,7 @@ func (s *Simulator) controlAnnounce(w http.ResponseWriter, r *http.Request) {
 type hosts struct {
 	sim     *Simulator
 	client  kubernetes.Interface
-	log     *slog.Logger
 	stopped map[string]bool // by Node
-	retry   time.Duration   // after errors; 0 after a good pass
 }
 
 // off holds the lease of a Node whose machine is off, for longer than any work lasts.
@@ -158,16 +155,8 @@ const (
 	offLong = 365 * 24 * 60 * 60 // seconds
 )
 
-func (h *hosts) run(ctx context.Context) {
-	changes, stop := h.sim.watch()
-	defer stop()
-	for ctx.Err() == nil {
-		sleepUntil(ctx, h.pass(ctx), changes)
-	}
-}
-
 // pass stops and starts kubelets, and returns when there is something to do again.
-func (h *hosts) pass(ctx context.Context) (next time.Time) {
+func (h *hosts) pass(ctx context.Context) (next time.Time, err error) {
 	down := map[string]bool{}
 	h.sim.update(func(st *state, _ time.Time) {
 		next = st.agenda.next()
@@ -200,13 +189,7 @@ func (h *hosts) pass(ctx context.Context) (next time.Time) {
 		}
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
-		h.retry = min(max(2*h.retry, firstRetry), lastRetry)
-		h.log.Warn("playing maintenance of hosts", "error", err, "retry_in", h.retry)
-		return time.Now().Add(h.retry)
-	}
-	h.retry = 0
-	return next
+	return next, errors.Join(errs...)
 }
 
 // hold changes the lease of a Node, if it has one.

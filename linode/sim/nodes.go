@@ -43,24 +43,42 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial D
 		log = slog.New(slog.DiscardHandler)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	if s.first != 0 {
+	run := func(part string, pass func(context.Context) (time.Time, error)) {
 		group.Go(func() error {
-			(&nodes{sim: s, cluster: s.first, client: c, log: log, known: map[int]*memory{}}).run(ctx)
+			changes, end := s.watch()
+			defer end()
+			repeat(ctx, log.With("part", part), changes, pass)
 			return nil
 		})
 	}
-	group.Go(func() error {
-		(&hosts{sim: s, client: c, log: log, stopped: map[string]bool{}}).run(ctx)
-		return nil
-	})
-	group.Go(func() error {
-		(&joiners{sim: s, dial: dial, log: log, alive: map[int]*joiner{}}).run(ctx)
-		return nil
-	})
+	if s.first != 0 {
+		run("nodes", (&nodes{sim: s, cluster: s.first, client: c, log: log, known: map[int]*memory{}}).pass)
+	}
+	run("hosts", (&hosts{sim: s, client: c, stopped: map[string]bool{}}).pass)
+	machines := &joiners{sim: s, dial: dial, log: log, alive: map[int]*joiner{}}
+	defer machines.ended.Wait()
+	run("machines", machines.pass)
 	group.Go(func() error {
 		return (&cloudController{sim: s, client: c, log: log, seen: map[string]time.Time{}}).run(ctx)
 	})
 	return group.Wait()
+}
+
+// repeat calls pass until ctx ends: at the time that it returns, of which zero never comes, and when something has
+// changed. After errors it waits longer each time.
+func repeat(ctx context.Context, log *slog.Logger, changes <-chan struct{}, pass func(context.Context) (time.Time, error)) {
+	var retry time.Duration
+	for ctx.Err() == nil {
+		next, err := pass(ctx)
+		if err == nil {
+			retry = 0
+		} else if ctx.Err() == nil {
+			retry = min(max(2*retry, firstRetry), lastRetry)
+			log.Warn("a pass of the simulator failed", "error", err, "retry_in", retry)
+			next = time.Now().Add(retry)
+		}
+		sleepUntil(ctx, next, changes)
+	}
 }
 
 // nodes brings Node objects in step with machines. One goroutine makes passes; in a pass each machine has one worker.
@@ -71,7 +89,6 @@ type nodes struct {
 	log     *slog.Logger
 
 	nextSync time.Time       // when all nodes get the labels and taints of their pools again
-	retry    time.Duration   // after errors; 0 after a good pass
 	known    map[int]*memory // by instance
 }
 
@@ -89,24 +106,20 @@ type task struct {
 	node   *corev1.Node
 }
 
-func (n *nodes) run(ctx context.Context) {
-	changes, stop := n.sim.watch()
-	defer stop()
-	for ctx.Err() == nil {
-		sleepUntil(ctx, n.pass(ctx), changes)
-	}
-}
-
-// pass does what is due and returns when there is something to do again.
-func (n *nodes) pass(ctx context.Context) time.Time {
+// pass does what is due and returns when there is something to do again. After an error, the next one lists all nodes.
+func (n *nodes) pass(ctx context.Context) (next time.Time, err error) {
+	defer func() {
+		if err != nil {
+			n.nextSync = time.Time{}
+		}
+	}()
 	now := time.Now()
 	machines, next := n.sim.machines(n.cluster)
 	n.remember(machines)
 	var objects map[string]*corev1.Node
-	if syncing := !n.nextSync.After(now); syncing {
-		var err error
+	if !n.nextSync.After(now) {
 		if objects, err = n.list(ctx); err != nil {
-			return n.failed(ctx, now, err)
+			return next, err
 		}
 		n.nextSync = now.Add(n.sim.cfg.PoolSyncPeriod)
 	}
@@ -121,11 +134,7 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 		}
 	}
 	again, err := each(tasks, func(t task) (time.Time, error) { return n.reconcile(ctx, t, now) })
-	if err != nil {
-		return n.failed(ctx, now, err)
-	}
-	n.retry = 0
-	return earlier(next, again)
+	return earlier(next, again), err
 }
 
 // remember begins a memory for each new machine, and forgets those that are gone.
@@ -149,16 +158,6 @@ func (n *nodes) list(ctx context.Context) (map[string]*corev1.Node, error) {
 		objects[list.Items[k].Name] = &list.Items[k]
 	}
 	return objects, nil
-}
-
-// failed waits longer each time that a pass does not get through.
-func (n *nodes) failed(ctx context.Context, now time.Time, err error) time.Time {
-	n.retry = min(max(2*n.retry, firstRetry), lastRetry)
-	n.nextSync = time.Time{}
-	if ctx.Err() == nil {
-		n.log.Warn("playing nodes", "error", err, "retry_in", n.retry)
-	}
-	return now.Add(n.retry)
 }
 
 // sleepUntil waits until then, which zero never comes, or until something changed, and a gap at least.

@@ -7,12 +7,12 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/linode/sim/badjoin"
+	"github.com/lkeplan/lkeplan/linode/linodetest"
 )
 
 // TestAMachineRefusesWhatRealProgramsRefuse, and takes what they take.
 func TestAMachineRefusesWhatRealProgramsRefuse(t *testing.T) {
-	cases, err := badjoin.Cases()
+	cases, err := linodetest.BadJoins()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +34,11 @@ func TestAMachineRefusesWhatRealProgramsRefuse(t *testing.T) {
 }
 
 // bootsFor has the machine boot with the user data of a case.
-func (w *world) bootsFor(tc badjoin.Case) {
+func (w *world) bootsFor(tc linodetest.BadJoin) {
 	w.Helper()
 	authority := newAuthority(w.T)
 	w.publish(authority, "0123456789abcdef")
-	files, err := tc.Files(badjoin.Cluster{
+	files, err := tc.Files(linodetest.JoinedCluster{
 		Endpoint: "127.0.0.1:40001", Token: "abcdef.0123456789abcdef", Pin: CertificatePin(authority),
 		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw}),
 	}, "prod-0123456789abcdef0123")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,9 +55,7 @@ func (k *Kubelet) node(now metav1.Time) (*corev1.Node, error) {
 			NodeInfo:  nodeInfo(k.MachineID, k.Version),
 		},
 	}
-	for key, value := range k.join.Labels {
-		node.Labels[key] = value
-	}
+	maps.Copy(node.Labels, k.join.Labels)
 	if k.join.External {
 		node.Spec.Taints = append(node.Spec.Taints,
 			corev1.Taint{Key: taintUninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule})

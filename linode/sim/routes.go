@@ -105,7 +105,7 @@ func routes() []route {
 		{pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead, serve: get(
 			func(st *state, q *request) *Firewall { return st.assets.Firewall(q.id("firewall")) })},
 		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: listed(
-			func(st *state) []VPC { return st.assets.All().VPCs }, "id", "label", "description", "region")},
+			func(st *state) []VPC { return views(values(st.assets.vpcs), VPC.view) }, "id", "label", "description", "region")},
 		{pattern: "GET /vpcs/{vpc}", scope: vpcRead, serve: get((*state).vpc)},
 		{pattern: "GET /vpcs/{vpc}/subnets", scope: vpcRead, list: true, serve: on((*state).vpc,
 			func(_ *state, v *VPC, q *request) (any, error) { return list(q, v.Subnets, "id", "label") })},

@@ -52,7 +52,7 @@ func (st *state) provide(sl *slot, now time.Time) {
 	if unmade {
 		st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
 			if !sl.gone && sl.instance == nil {
-				st.noteUnmade(sl.pool, at)
+				st.noteUnmade(sl.pool.ID, sl.pool.cluster.Label, at)
 			}
 		})
 	}

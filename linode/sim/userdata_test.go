@@ -48,7 +48,7 @@ func TestUserDataThatJoins(t *testing.T) {
 	}
 }
 
-// TestUserDataThatDoesNotJoin: of those that are for kubeadm, package badjoin has more.
+// TestUserDataThatDoesNotJoin: of those that are for kubeadm, linodetest.BadJoins has more.
 func TestUserDataThatDoesNotJoin(t *testing.T) {
 	kubeadm, k3s := userData(t, "kubeadm"), userData(t, "k3s")
 	for _, tc := range []struct{ name, of, old, new, want string }{

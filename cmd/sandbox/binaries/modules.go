@@ -233,10 +233,7 @@ func (m Module) source() (mod, sum []byte, err error) {
 
 // Version returns the version of the program that the module pins.
 func (m Module) Version(p Program) (string, error) {
-	path := p.Module
-	if path == "" {
-		path = m.Main
-	}
+	path := cmp.Or(p.Module, m.Main)
 	mod, _, err := m.source()
 	if err != nil {
 		return "", err

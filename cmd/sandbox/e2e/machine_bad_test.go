@@ -29,7 +29,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/machine"
-	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
 )
 
 // fault is what is wrong with a machine, and what users read about it.
@@ -53,12 +52,12 @@ var machineFaults = []fault{
 	{"a kubeadm that is killed when the kubelet has its certificate", func(h *host, m *machine.Machine) {
 		go h.when(m, "kubelet/pki/kubelet-client-current.pem", func() { h.kill(m, "kubeadm", 1) })
 	}, "", ""},
-	{"swap on", has(func(s *spec.Machine) { s.SwapMiB = 512 }), cannotJoin, "running with swap on is not supported"},
-	{"ip_forward off, and nothing can set it", has(func(s *spec.Machine) { s.NoForwarding = true }), cannotJoin,
+	{"swap on", has(func(s *machine.Spec) { s.SwapMiB = 512 }), cannotJoin, "running with swap on is not supported"},
+	{"ip_forward off, and nothing can set it", has(func(s *machine.Spec) { s.NoForwarding = true }), cannotJoin,
 		"ip_forward contents are not set to 1"},
-	{"no room on the disk", has(func(s *spec.Machine) { s.Small = map[string]int{"/var/lib/kubelet": 4} }), cannotJoin,
+	{"no room on the disk", has(func(s *machine.Spec) { s.Small = map[string]int{"/var/lib/kubelet": 4} }), cannotJoin,
 		"no space left on device"},
-	{"no room beside the files of the join", has(func(s *spec.Machine) { s.Small = map[string]int{"/etc/lkeplan": 12} }), cannotJoin,
+	{"no room beside the files of the join", has(func(s *machine.Spec) { s.Small = map[string]int{"/etc/lkeplan": 12} }), cannotJoin,
 		"is the disk full or read-only?"},
 	{"the hash of another CA", func(_ *host, m *machine.Machine) {
 		m.Linode.UserData = regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAll(m.Linode.UserData, []byte("sha256:"+strings.Repeat("0", 64)))
@@ -136,7 +135,7 @@ func (h *host) problems(claim string) (all []string) {
 	return slices.Compact(all)
 }
 
-func has(change func(*spec.Machine)) func(*host, *machine.Machine) {
+func has(change func(*machine.Spec)) func(*host, *machine.Machine) {
 	return func(_ *host, m *machine.Machine) { change(&m.Has) }
 }
 

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/machine"
-	"github.com/lkeplan/lkeplan/linode/sim/badjoin"
+	"github.com/lkeplan/lkeplan/linode/linodetest"
 )
 
 // TestRealProgramsRefuseTheSameUserData runs the cases that the simulated machine is tried by through a real kubeadm and a real
@@ -26,14 +26,14 @@ import (
 func TestRealProgramsRefuseTheSameUserData(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
-	cases, err := badjoin.Cases()
+	cases, err := linodetest.BadJoins()
 	if err != nil {
 		t.Fatal(err)
 	}
 	token := h.bootstrapToken("aaaaaa", time.Hour)
 	h.signs(token, true)
 	api := h.apiServer()
-	to := badjoin.Cluster{
+	to := linodetest.JoinedCluster{
 		Endpoint: strings.TrimPrefix(api.Host, "https://"), Token: token.String(), Pin: pin(t, api.CAData), CA: api.CAData,
 	}
 	machines := map[int]*machine.Machine{} // by their swap
@@ -78,7 +78,7 @@ func TestRealProgramsRefuseTheSameUserData(t *testing.T) {
 var soon = regexp.MustCompile(`(discovery|kubeletHealthCheck): [0-9]+[a-z]+[0-9a-z]*`)
 
 // joinBy joins a machine with the files of a case, and leaves it as it was. It returns what kubeadm and the kubelet said.
-func (h *host) joinBy(t *testing.T, m *machine.Machine, c badjoin.Case, to badjoin.Cluster, node string) (said string, joined bool) {
+func (h *host) joinBy(t *testing.T, m *machine.Machine, c linodetest.BadJoin, to linodetest.JoinedCluster, node string) (said string, joined bool) {
 	files, err := c.Files(to, node)
 	if err != nil {
 		t.Fatal(err)

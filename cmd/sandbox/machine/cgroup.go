@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
 )
 
 const (
@@ -24,7 +22,7 @@ const (
 
 // hierarchies are the host's hierarchies of cgroups, each with where it is mounted. In cgroup v2 there
 // is one; with v1 there is one for each controller, and one of v2 that has none.
-func hierarchies() ([]spec.Cgroup, error) {
+func hierarchies() ([]Cgroup, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
@@ -49,14 +47,14 @@ func hierarchies() ([]spec.Cgroup, error) {
 }
 
 // parseHierarchies reads /proc/self/mountinfo.
-func parseHierarchies(mounts string) (all []spec.Cgroup) {
+func parseHierarchies(mounts string) (all []Cgroup) {
 	for line := range strings.Lines(mounts) {
 		before, after, _ := strings.Cut(line, " - ")
 		where, what := strings.Fields(before), strings.Fields(after)
 		if len(where) < 5 || len(what) < 3 || !strings.HasPrefix(where[4], cgroupRoot) {
 			continue
 		}
-		g := spec.Cgroup{Name: filepath.Base(where[4]), Dir: where[4]}
+		g := Cgroup{Name: filepath.Base(where[4]), Dir: where[4]}
 		switch what[0] {
 		case "cgroup2":
 		case "cgroup":
@@ -74,7 +72,7 @@ func parseHierarchies(mounts string) (all []spec.Cgroup) {
 }
 
 // makeCgroups makes a cgroup for a machine in each hierarchy.
-func makeCgroups(name string) ([]spec.Cgroup, error) {
+func makeCgroups(name string) ([]Cgroup, error) {
 	all, err := hierarchies()
 	if err != nil {
 		return nil, err
@@ -114,7 +112,7 @@ func makeCgroups(name string) ([]spec.Cgroup, error) {
 
 // removeCgroups removes the cgroups of a machine that is off. A process that has just ended may keep
 // one for a moment.
-func removeCgroups(all []spec.Cgroup) {
+func removeCgroups(all []Cgroup) {
 	for _, g := range all {
 		for try := 0; try < 100 && !removeCgroup(g.Dir); try++ {
 			time.Sleep(20 * time.Millisecond)

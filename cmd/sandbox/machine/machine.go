@@ -33,8 +33,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
 )
 
 // Config configures machines.
@@ -53,6 +51,26 @@ type Config struct {
 type Machines struct {
 	Config
 	image string // lower directories of an overlay
+}
+
+// Spec is what a machine is created from, as the program inside reads it.
+type Spec struct {
+	Image   string // directory of the root file system, which is not changed
+	Dir     string // of what the machine writes: upper, work, root, containerd and kubelet
+	Console string // a terminal
+	Cgroups []Cgroup
+
+	// Faults of the machine.
+	SwapMiB      int            // of swap that the kernel says there is; none is used
+	NoForwarding bool           // nothing of the kernel's network settings can be changed
+	Small        map[string]int // KiB of file systems, by where they are
+}
+
+// Cgroup is a hierarchy of cgroups, with the part of it that is the machine's.
+type Cgroup struct {
+	Name        string // of the directory where it is mounted
+	Controllers string // options of the mount, such as cpu,cpuacct or name=systemd; "" in cgroup v2
+	Dir         string // the machine's, on the host
 }
 
 // Possible returns an error if this process cannot run machines, with what it lacks.
@@ -124,7 +142,7 @@ type Machine struct {
 	of     *Machines
 	Linode Linode
 	// Has is what the machine is like; it counts when the machine is switched on.
-	Has spec.Machine
+	Has Spec
 	// APIServer answers at Machines.APIServer of this machine in place of the API server; nil for none.
 	APIServer func(net.Listener) error
 
@@ -146,7 +164,7 @@ func (m *Machines) Add(l Linode) (*Machine, error) {
 		}
 	}
 	err := write(filepath.Join(dir, "upper/etc/linode-id"), fmt.Appendln(nil, l.ID), 0o644)
-	return &Machine{of: m, Linode: l, Has: spec.Machine{Image: m.image, Dir: dir}}, err
+	return &Machine{of: m, Linode: l, Has: Spec{Image: m.image, Dir: dir}}, err
 }
 
 // Identify gives the machine a machine id, which is its kubelet's. Without it, systemd makes one.

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 )
 
@@ -47,7 +47,7 @@ func (r *release) bill(program, name string) error {
 	add(info.Main.Path, "v"+r.version)
 	add("stdlib", info.GoVersion)
 	for _, module := range info.Deps {
-		add(module.Path, replaced(module).Version)
+		add(module.Path, cmp.Or(module.Replace, module).Version)
 	}
 	raw, err := json.MarshalIndent(map[string]any{
 		"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": filepath.Base(program),
@@ -62,12 +62,4 @@ func (r *release) bill(program, name string) error {
 	}
 	_, err = r.write(name, append(raw, '\n'))
 	return err
-}
-
-// replaced is the module that was linked for another.
-func replaced(module *debug.Module) *debug.Module {
-	if module.Replace != nil {
-		return module.Replace
-	}
-	return module
 }

@@ -63,27 +63,21 @@ func run(ctx context.Context, args []string) error {
 	for _, part := range what {
 		switch part {
 		case "cli":
-			platforms, err := platforms(*only)
-			if err != nil {
-				return err
-			}
-			if err := r.cli(ctx, platforms); err != nil {
-				return err
+			var list []platform
+			if list, err = platforms(*only); err == nil {
+				err = r.cli(ctx, list)
 			}
 		case "image":
-			if err := r.image(ctx, []platform{{"linux", "amd64"}, {"linux", "arm64"}}); err != nil {
-				return err
-			}
+			err = r.image(ctx, []platform{{"linux", "amd64"}, {"linux", "arm64"}})
 		case "local-image": // for this machine's architecture
-			if err := r.image(ctx, []platform{{"linux", runtime.GOARCH}}); err != nil {
-				return err
-			}
+			err = r.image(ctx, []platform{{"linux", runtime.GOARCH}})
 		case "charts":
-			if err := r.charts(ctx); err != nil {
-				return err
-			}
+			err = r.charts(ctx)
 		default:
-			return fmt.Errorf("%q is nothing to build; there are cli, image, local-image and charts", part)
+			err = fmt.Errorf("%q is nothing to build; there are cli, image, local-image and charts", part)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -54,8 +54,10 @@ func (c *checker) check(ctx context.Context, name string) error {
 	switch name {
 	case etcd:
 		return c.checkEtcd(ctx, url("https", "client", "/health"))
-	case apiServer, scheduler:
-		return get(ctx, c.kube, url("https", portOf(name), "/readyz"), "", nil)
+	case apiServer:
+		return get(ctx, c.kube, url("https", "api", "/readyz"), "", nil)
+	case scheduler:
+		return get(ctx, c.kube, url("https", "health", "/readyz"), "", nil)
 	case controllerManager:
 		return get(ctx, c.kube, url("https", "health", "/healthz"), "", nil)
 	case kwok:
@@ -74,13 +76,6 @@ func (c *checker) check(ctx context.Context, name string) error {
 		return get(ctx, http.DefaultClient, url("http", "api", path), c.cluster.LinodeToken, nil)
 	}
 	return fmt.Errorf("unknown component %q", name)
-}
-
-func portOf(name string) string {
-	if name == apiServer {
-		return "api"
-	}
-	return "health"
 }
 
 func (c *checker) checkEtcd(ctx context.Context, url string) error {

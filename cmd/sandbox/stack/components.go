@@ -148,47 +148,40 @@ func apiServerArgs(w wiring) []string {
 	return args
 }
 
-func controllerManagerArgs(w wiring) []string {
+// clientArgs are those of kube-controller-manager and kube-scheduler.
+func clientArgs(w wiring, name string) []string {
 	return []string{
-		"--kubeconfig=" + w.configOf(controllerManager),
-		"--authentication-kubeconfig=" + w.configOf(controllerManager),
-		"--authorization-kubeconfig=" + w.configOf(controllerManager),
+		"--kubeconfig=" + w.configOf(name),
+		"--authentication-kubeconfig=" + w.configOf(name),
+		"--authorization-kubeconfig=" + w.configOf(name),
 		"--bind-address=" + loopback,
-		fmt.Sprintf("--secure-port=%d", w.port(controllerManager, "health")),
+		fmt.Sprintf("--secure-port=%d", w.port(name, "health")),
 		"--tls-cert-file=" + w.servingCert(),
 		"--tls-private-key-file=" + w.servingKey(),
-		"--service-account-private-key-file=" + w.accountKey(),
-		"--root-ca-file=" + w.caCert(),
-		"--cluster-signing-cert-file=" + w.caCert(),
-		"--cluster-signing-key-file=" + w.caKey(),
+		"--leader-elect=false",
+		"--kube-api-qps=" + apiRate,
+		"--kube-api-burst=" + apiRate,
+	}
+}
+
+func controllerManagerArgs(w wiring) []string {
+	return append(clientArgs(w, controllerManager),
+		"--service-account-private-key-file="+w.accountKey(),
+		"--root-ca-file="+w.caCert(),
+		"--cluster-signing-cert-file="+w.caCert(),
+		"--cluster-signing-key-file="+w.caKey(),
 		// What kubeadm enables in addition to the defaults: they sign cluster-info with the tokens
 		// of machines that join, and delete tokens that have expired.
 		"--controllers=*,bootstrapsigner,tokencleaner",
 		// It makes this directory, and the default is the machine's own.
-		"--flex-volume-plugin-dir=" + w.path("home", "flexvolume"),
-		"--leader-elect=false",
-		"--kube-api-qps=" + apiRate,
-		"--kube-api-burst=" + apiRate,
+		"--flex-volume-plugin-dir="+w.path("home", "flexvolume"),
 		// KWOK renews the nodes' leases. The grace is longer than the default
 		// so that nodes stay ready on a machine that is too busy to renew in time.
 		"--node-monitor-grace-period=2m",
-	}
+	)
 }
 
-func schedulerArgs(w wiring) []string {
-	return []string{
-		"--kubeconfig=" + w.configOf(scheduler),
-		"--authentication-kubeconfig=" + w.configOf(scheduler),
-		"--authorization-kubeconfig=" + w.configOf(scheduler),
-		"--bind-address=" + loopback,
-		fmt.Sprintf("--secure-port=%d", w.port(scheduler, "health")),
-		"--tls-cert-file=" + w.servingCert(),
-		"--tls-private-key-file=" + w.servingKey(),
-		"--leader-elect=false",
-		"--kube-api-qps=" + apiRate,
-		"--kube-api-burst=" + apiRate,
-	}
-}
+func schedulerArgs(w wiring) []string { return clientArgs(w, scheduler) }
 
 func kwokArgs(w wiring) []string {
 	args := []string{

@@ -194,18 +194,17 @@ func (c Config) furnish(l layout, all users) error {
 	if err := writePKI(l); err != nil {
 		return err
 	}
-	if err := os.WriteFile(l.tokens(), []byte(all.tokenFile()), 0o600); err != nil {
-		return err
-	}
-	if err := os.WriteFile(l.podReadyAgain(), podReadyAgain, 0o600); err != nil {
-		return err
-	}
-	if err := os.WriteFile(l.auditPolicy(), []byte(auditPolicy), 0o600); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(c.Simulator, "", "  ")
+	simulator, err := json.MarshalIndent(c.Simulator, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(l.simulator(), append(text, '\n'), 0o600)
+	for path, text := range map[string][]byte{
+		l.tokens(): []byte(all.tokenFile()), l.podReadyAgain(): podReadyAgain, l.auditPolicy(): []byte(auditPolicy),
+		l.simulator(): append(simulator, '\n'),
+	} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -244,22 +244,17 @@ func byPool(candidates []*disruption.Candidate) (groups [][]*disruption.Candidat
 func inTurn(
 	ctx context.Context, method *disruption.SingleNodeConsolidation, candidates []*disruption.Candidate,
 ) (groups [][]*disruption.Candidate) {
-	byPool := map[string][]*disruption.Candidate{}
-	var pools []string
-	for _, c := range candidates {
-		if byPool[c.NodePool.Name] == nil {
-			pools = append(pools, c.NodePool.Name)
-		}
-		byPool[c.NodePool.Name] = append(byPool[c.NodePool.Name], c)
-	}
-	slices.Sort(pools)
-	for pool, list := range byPool {
-		byPool[pool] = method.SortCandidates(ctx, list)
+	pools := byPool(candidates)
+	slices.SortFunc(pools, func(a, b []*disruption.Candidate) int {
+		return cmp.Compare(a[0].NodePool.Name, b[0].NodePool.Name)
+	})
+	for i := range pools {
+		pools[i] = method.SortCandidates(ctx, pools[i])
 	}
 	for i := range candidates {
 		for _, pool := range pools {
-			if i < len(byPool[pool]) {
-				groups = append(groups, byPool[pool][i:i+1])
+			if i < len(pool) {
+				groups = append(groups, pool[i:i+1])
 			}
 		}
 	}

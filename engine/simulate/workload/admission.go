@@ -33,14 +33,14 @@ func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 	if len(spec.Containers) == 0 {
 		return errNoContainers
 	}
-	if spec.Resources != nil {
-		if err := amounts("its pods request", "its pods are limited to", *spec.Resources); err != nil {
+	if r := spec.Resources; r != nil {
+		if err := cmp.Or(positive("its pods request", r.Requests), positive("its pods are limited to", r.Limits)); err != nil {
 			return err
 		}
 	}
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		if err := amounts(fmt.Sprintf("container %s requests", c.Name), fmt.Sprintf("container %s is limited to", c.Name),
-			c.Resources); err != nil {
+		if err := cmp.Or(positive("container "+c.Name+" requests", c.Resources.Requests),
+			positive("container "+c.Name+" is limited to", c.Resources.Limits)); err != nil {
 			return err
 		}
 	}
@@ -81,14 +81,6 @@ func (r *reader) run(o manifests.Object, spec *corev1.PodSpec) error {
 	return nil
 }
 
-// amounts checks what is asked for, and what it is limited to.
-func amounts(asks, limited string, r corev1.ResourceRequirements) error {
-	if err := positive(asks, r.Requests); err != nil {
-		return err
-	}
-	return positive(limited, r.Limits)
-}
-
 // positive is an error where an amount is less than zero.
 func positive(what string, list corev1.ResourceList) error {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -115,26 +107,14 @@ func (r *reader) limitRange(o manifests.Object) error {
 			}
 		}
 		if item.Type == corev1.LimitTypeContainer {
-			fill(&item.Default, item.Max)
-			fill(&item.DefaultRequest, item.Default)
-			fill(&item.DefaultRequest, item.Min)
+			simulate.Fill(&item.Default, item.Max)
+			simulate.Fill(&item.DefaultRequest, item.Default)
+			simulate.Fill(&item.DefaultRequest, item.Min)
 		}
 	}
 	r.ranges[namespace] = append(r.ranges[namespace], found)
 	slices.SortStableFunc(r.ranges[namespace], func(a, b corev1.LimitRange) int { return cmp.Compare(a.Name, b.Name) })
 	return nil
-}
-
-// fill adds to a list what another has and it has not.
-func fill(list *corev1.ResourceList, from corev1.ResourceList) {
-	for name, q := range from {
-		if _, there := (*list)[name]; !there {
-			if *list == nil {
-				*list = corev1.ResourceList{}
-			}
-			(*list)[name] = q.DeepCopy()
-		}
-	}
 }
 
 // within gives pods what the LimitRanges of their namespace give those that do not say it, and
@@ -150,8 +130,8 @@ func (r *reader) within(namespace string, spec *corev1.PodSpec) (why string) {
 			}
 			for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 				for i := range list {
-					fill(&list[i].Resources.Limits, item.Default)
-					fill(&list[i].Resources.Requests, item.DefaultRequest)
+					simulate.Fill(&list[i].Resources.Limits, item.Default)
+					simulate.Fill(&list[i].Resources.Requests, item.DefaultRequest)
 				}
 			}
 		}

@@ -111,19 +111,12 @@ func (s Shape) key() string {
 func (s *Shapes) sort() {
 	slices.SortFunc(s.Budgets, func(a, b Budget) int { return cmp.Compare(a.Name, b.Name) })
 	for _, list := range [][]Shape{s.Pods, s.DaemonSets} {
-		keys := make(map[int]string, len(list))
-		order := make([]int, len(list))
-		for i := range list {
-			order[i], keys[i] = i, list[i].key()
-		}
-		slices.SortFunc(order, func(a, b int) int {
-			return cmp.Or(cmp.Compare(list[a].Owner, list[b].Owner), cmp.Compare(keys[a], keys[b]))
+		slices.SortFunc(list, func(a, b Shape) int {
+			if a.Owner != b.Owner { // few shapes have the same owner, and their keys take time
+				return cmp.Compare(a.Owner, b.Owner)
+			}
+			return cmp.Compare(a.key(), b.key())
 		})
-		sorted := make([]Shape, len(list))
-		for i, from := range order {
-			sorted[i] = list[from]
-		}
-		copy(list, sorted)
 	}
 }
 
@@ -139,7 +132,7 @@ func (d *digest) look(spec corev1.PodSpec) {
 	for _, c := range spec.TopologySpreadConstraints {
 		d.selects(c.LabelSelector, c.MatchLabelKeys)
 	}
-	for _, term := range terms(spec.Affinity) {
+	for _, term := range simulate.AffinityTerms(spec.Affinity) {
 		d.selects(term.LabelSelector, term.MatchLabelKeys, term.MismatchLabelKeys)
 		d.blind = d.blind || term.NamespaceSelector != nil && len(d.namespaces) == 0
 	}
@@ -158,28 +151,6 @@ func (d *digest) selects(selector *metav1.LabelSelector, keys ...[]string) {
 	for _, r := range selector.MatchExpressions {
 		d.labels[r.Key] = true
 	}
-}
-
-// terms are all that an affinity says of other pods, to be changed in place.
-func terms(a *corev1.Affinity) (list []*corev1.PodAffinityTerm) {
-	if a == nil {
-		return nil
-	}
-	add := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
-		for i := range required {
-			list = append(list, &required[i])
-		}
-		for i := range preferred {
-			list = append(list, &preferred[i].PodAffinityTerm)
-		}
-	}
-	if p := a.PodAffinity; p != nil {
-		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-	if p := a.PodAntiAffinity; p != nil {
-		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-	return list
 }
 
 // shape is a pod without what does not decide where it goes.
@@ -204,7 +175,7 @@ func (d *digest) shape(owner, namespace string, meta metav1.ObjectMeta, spec cor
 func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
 	from = *from.DeepCopy()
 	simulate.DefaultPod(&from)
-	for _, term := range terms(from.Affinity) {
+	for _, term := range simulate.AffinityTerms(from.Affinity) {
 		d.resolve(term)
 	}
 	spec := corev1.PodSpec{

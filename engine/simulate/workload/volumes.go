@@ -27,16 +27,10 @@ func (r *reader) storage(o manifests.Object) error {
 	switch manifest.Kind(o.Fields) {
 	case "PersistentVolumeClaim":
 		claim, err := typed[corev1.PersistentVolumeClaim](r, o)
-		if s.claims == nil {
-			s.claims = map[key]*corev1.PersistentVolumeClaim{}
-		}
 		s.claims[keyOf(o.Fields)], s.dumped = &claim, s.dumped || claim.UID != ""
 		return err
 	case "PersistentVolume":
 		volume, err := typed[corev1.PersistentVolume](r, o)
-		if s.volumes == nil {
-			s.volumes = map[string]*corev1.PersistentVolume{}
-		}
 		s.volumes[volume.Name] = &volume
 		return err
 	case "StorageClass":

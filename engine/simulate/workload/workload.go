@@ -27,6 +27,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -56,6 +57,7 @@ func Read(objects []manifests.Object, most bool) (Found, error) {
 	r := reader{
 		most: most, there: map[key]manifests.Object{}, scaled: map[key]*scale{}, classes: map[string]nodev1.RuntimeClass{},
 		others: map[string]int{}, ranges: map[string][]corev1.LimitRange{}, told: map[string]bool{},
+		stored: stored{claims: map[key]*corev1.PersistentVolumeClaim{}, volumes: map[string]*corev1.PersistentVolume{}},
 	}
 	objects, err := r.admit(objects)
 	if err != nil {
@@ -146,7 +148,7 @@ func (r *reader) rule(o manifests.Object) error {
 
 // object reads an object that has pods.
 func (r *reader) object(o manifests.Object) error {
-	if owner, ok := r.owned(o.Fields); ok && r.there[owner].Fields != nil {
+	if owner := ownerOf(o.Fields); r.there[owner].Fields != nil {
 		return nil // its owner counts
 	}
 	if kind := manifest.Kind(o.Fields); kind != "Pod" && manifest.Deleted(o.Fields) && slices.Contains(withPods, kind) {
@@ -251,29 +253,23 @@ func (r *reader) daemons(o manifests.Object) error {
 	return nil
 }
 
-// owned returns the object that controls another.
-func (r *reader) owned(o map[string]any) (key, bool) {
-	meta, _ := o["metadata"].(map[string]any)
-	owners, _ := meta["ownerReferences"].([]any)
-	for _, owner := range owners {
-		ref, _ := owner.(map[string]any)
-		if controls, _ := ref["controller"].(bool); controls {
-			kind, _ := ref["kind"].(string)
-			name, _ := ref["name"].(string)
-			return key{kind, keyOf(o).namespace, name}, true
-		}
+// ownerOf names the object that controls another; it is empty if none does.
+func ownerOf(o map[string]any) key {
+	owner := metav1.GetControllerOf(&unstructured.Unstructured{Object: o})
+	if owner == nil {
+		return key{}
 	}
-	return key{}, false
+	return key{owner.Kind, keyOf(o).namespace, owner.Name}
 }
 
 // pod reads a separate pod.
 func (r *reader) pod(o manifests.Object) error {
 	pod, err := typed[corev1.Pod](r, o)
-	owner, owned := r.owned(o.Fields)
+	owner := ownerOf(o.Fields)
 	switch {
 	case err != nil:
 		return err
-	case owned && (owner.kind == "DaemonSet" || owner.kind == "Node"):
+	case owner.kind == "DaemonSet" || owner.kind == "Node":
 		r.note("%s is ignored: it belongs to %s %s, which is missing.", title(o.Fields), owner.kind, owner.name)
 		return nil
 	case simulate.IsMirror(&pod):
@@ -324,7 +320,7 @@ func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplate
 func typed[T any](r *reader, o manifests.Object) (value T, err error) {
 	fields := runtime.DeepCopyJSON(o.Fields)
 	delete(fields, "status")
-	if phase, ok := phaseOf(o.Fields); ok {
+	if phase := manifest.Text(o.Fields, "status", "phase"); phase != "" {
 		fields["status"] = map[string]any{"phase": phase}
 	}
 	text, err := encodingjson.Marshal(fields)
@@ -352,12 +348,6 @@ func plain(err error) error {
 		text = text[i+len("json: "):]
 	}
 	return errors.New(text)
-}
-
-func phaseOf(o map[string]any) (string, bool) {
-	status, _ := o["status"].(map[string]any)
-	phase, ok := status["phase"].(string)
-	return phase, ok
 }
 
 // conclude notes what was given and does not count.

@@ -1,8 +1,7 @@
 //go:build linux
 
 // Inside runs in the namespaces of a machine before its systemd does, and in its pods: it is the
-// only program that is in both. It uses the standard library and system calls alone, so that it is
-// static.
+// only program that is in both. It is built without C, so that it is static.
 //
 //	inside boot     creates the machine's file system from $MACHINE and runs systemd: see package machine
 //	inside serve    answers HTTP at port 8080, in a pod
@@ -24,7 +23,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/machine"
 )
 
 func main() {
@@ -63,7 +62,7 @@ func pause() {
 // already, in all namespaces but that of cgroups.
 func boot() error {
 	runtime.LockOSThread()
-	var s spec.Machine
+	var s machine.Spec
 	if err := json.Unmarshal([]byte(os.Getenv("MACHINE")), &s); err != nil {
 		return fmt.Errorf("read $MACHINE: %w", err)
 	}
@@ -146,7 +145,7 @@ var hostWide = map[string]string{
 }
 
 // fileSystems mounts all that a machine sees. Of the settings of the kernel it can write only those of its network.
-func fileSystems(s spec.Machine, root string) error {
+func fileSystems(s machine.Spec, root string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return named("all for itself", err)
 	}
@@ -191,7 +190,7 @@ func fileSystems(s spec.Machine, root string) error {
 
 // cgroups mounts the machine's own cgroups as the host has them: one hierarchy, or one for each
 // controller.
-func cgroups(m *mounts, s spec.Machine) {
+func cgroups(m *mounts, s machine.Spec) {
 	if len(s.Cgroups) == 1 && s.Cgroups[0].Controllers == "" {
 		m.mount("cgroup2", "/sys/fs/cgroup", 0, "")
 		return

@@ -1,7 +1,4 @@
-// Package badjoin has what kubeadm and the kubelet do with user data that are not as they should be. It is a package
-// because two tests run the same cases: one has the simulated machine take them, which is in this module, and the other
-// has the real programs take them, in another.
-package badjoin
+package linodetest
 
 import (
 	_ "embed" // the cases
@@ -16,10 +13,11 @@ import (
 )
 
 //go:embed badjoin.yaml
-var cases []byte
+var badJoins []byte
 
-// Case is one of badjoin.yaml, which says what the fields are.
-type Case struct {
+// BadJoin is a case of badjoin.yaml, which says what the fields are: what kubeadm and the kubelet do with user data that are
+// not as they should be. The simulated machine is tried by it, and in the module of the sandbox the real programs are.
+type BadJoin struct {
 	Name    string                            `json:"name"`
 	Swap    int                               `json:"swap"`
 	Replace []struct{ Path, Old, New string } `json:"replace"`
@@ -28,21 +26,21 @@ type Case struct {
 	OK      bool                              `json:"ok"`
 }
 
-// Cases returns all of them.
-func Cases() (all []Case, err error) {
-	return all, yaml.UnmarshalStrict(cases, &all)
+// BadJoins returns all of them.
+func BadJoins() (all []BadJoin, err error) {
+	return all, yaml.UnmarshalStrict(badJoins, &all)
 }
 
-// Cluster is what a machine joins: an API server at https://Endpoint with the CA of a PEM bundle, whose key has the
+// JoinedCluster is what a machine joins: an API server at https://Endpoint with the CA of a PEM bundle, whose key has the
 // hash Pin, and a bootstrap token.
-type Cluster struct {
+type JoinedCluster struct {
 	Endpoint, Token, Pin string
 	CA                   []byte
 }
 
 // Files returns the files of a machine, by path, that are to have it join a cluster as the Node of a name, with what the
 // case changes in them.
-func (c Case) Files(to Cluster, node string) (map[string]string, error) {
+func (c BadJoin) Files(to JoinedCluster, node string) (map[string]string, error) {
 	good, err := bootstrap.Kubeadm(bootstrap.Join{
 		Node: node, Region: "us-ord", PlanType: "g6-standard-2", Server: "https://" + to.Endpoint,
 		Labels: map[string]string{"karpenter.sh/nodepool": "general"}, Token: to.Token, CA: to.CA,
