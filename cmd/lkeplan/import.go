@@ -350,7 +350,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	written, err := migrate.Write(ctx, moved.Objects, cluster, "")
+	written, err := migrate.Write(ctx, moved.Objects, cluster)
 	if err != nil {
 		return err
 	}
