@@ -11,7 +11,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/release"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
@@ -51,7 +50,7 @@ func (s *Source) Directory(ctx context.Context, args []string) (fs.FS, compile.O
 }
 
 // Release is that of this program, for required_version.
-func Release() string { return release.Of(release.Version()) }
+func Release() string { return compile.Release(compile.Version()) }
 
 // ClusterFlags adds the flags that choose the cluster that a command connects to.
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
