@@ -135,8 +135,9 @@ func prepare(validator *kube.Validator,
 		}
 		authored := kube.Authored(live)
 		authored["apiVersion"] = object.APIVersion
-		if object == *schemas.Buffer.Object {
-			inNamespace(authored)
+		metadata := manifest.Ensure(authored, "metadata")
+		if object == *schemas.Buffer.Object && metadata["namespace"] == nil {
+			metadata["namespace"] = "default" // as kubectl does
 		}
 		withoutEmpty(authored)
 		class := ""
@@ -189,14 +190,6 @@ func withoutEmpty(obj map[string]any) {
 		if inner, ok := above[in[len(in)-1]].(map[string]any); ok && len(inner) == 0 {
 			delete(above, in[len(in)-1])
 		}
-	}
-}
-
-// inNamespace gives an object the namespace that kubectl would.
-func inNamespace(obj map[string]any) {
-	metadata := obj["metadata"].(map[string]any)
-	if metadata["namespace"] == nil {
-		metadata["namespace"] = "default"
 	}
 }
 
