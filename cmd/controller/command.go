@@ -24,8 +24,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/controller"
-	"github.com/lkeplan/lkeplan/engine/release"
 )
 
 const long = `controller manages the node capacity of one cluster: an LKE cluster, or a
@@ -67,7 +67,7 @@ type settings struct {
 }
 
 func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
-	s := settings{version: release.Version()}
+	s := settings{version: compile.Version()}
 	cmd := &cobra.Command{
 		Use:           "controller",
 		Short:         "Manage the node capacity of one cluster on Linode",
@@ -188,7 +188,7 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 		return cfg, fmt.Errorf("--interval-jitter-percentage is %d; it must be at most 50", s.jitter)
 	}
 	cfg.NodePlans.Jitter = float64(s.jitter) / 100
-	cfg.NodePlans.Version, cfg.Release = release.Of(s.version), s.version
+	cfg.NodePlans.Version, cfg.Release = compile.Release(s.version), s.version
 	var err error
 	if cfg.NodePlans.Shard, err = shard(s.shard, cfg.Only); err != nil {
 		return cfg, err

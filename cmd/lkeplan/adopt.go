@@ -108,11 +108,9 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 	for _, p := range pools {
 		fmt.Fprintf(a.env.Stdout, "  LKE pool %s\n", describeLKEPool(p))
 	}
-	if !a.yes {
-		const question = "Move the pods of these LKE pools, and delete the LKE pools?"
-		if err := confirm(ctx, a.env, question, "nothing was changed"); err != nil {
-			return err
-		}
+	const question = "Move the pods of these LKE pools, and delete the LKE pools?"
+	if err := confirm(ctx, a.env, a.yes, question, "nothing was changed"); err != nil {
+		return err
 	}
 	if err := move.Hold(ctx, pools); err != nil {
 		return wayBack(from.ID, pools, "the same command", err)

@@ -148,11 +148,9 @@ func (a *application) directory(ctx context.Context) error {
 	if err := a.print(a.Env.Stdout, shown, flags.Fine); err != nil {
 		return err
 	}
-	if !a.yes && !shown.Empty() {
-		question := "Apply this to " + diag.OneLine(shown.Base.String()) + "?"
-		if err := confirm(ctx, a.Env, question, "nothing was applied"); err != nil {
-			return err
-		}
+	question := "Apply this to " + diag.OneLine(shown.Base.String()) + "?"
+	if err := confirm(ctx, a.Env, a.yes || shown.Empty(), question, "nothing was applied"); err != nil {
+		return err
 	}
 	return a.execute(ctx, found.Cluster, found.Head, found.Comparison)
 }
@@ -200,13 +198,12 @@ func (a *application) saved(ctx context.Context, name string) error {
 
 // writeStale writes why a saved plan is not applied, one reason per line.
 func writeStale(to io.Writer, stale compare.StaleError) error {
-	var page diag.Page
-	page.Line(0, "lkeplan: %v", stale)
-	for _, reason := range stale.Reasons {
-		page.Line(2, "%s", reason)
-	}
-	_, err := io.WriteString(to, page.String())
-	return err
+	return printPage(to, 0, func(p *diag.Page) {
+		p.Line(0, "lkeplan: %v", stale)
+		for _, reason := range stale.Reasons {
+			p.Line(2, "%s", reason)
+		}
+	})
 }
 
 // judge removes the conflicts about fields that --force-conflicts names. If other conflicts, a
@@ -253,7 +250,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 	for _, line := range unswitched(head, a.Now()) {
 		fmt.Fprintln(a.Env.Stderr, line)
 	}
-	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", objectCount(len(head.Objects)),
+	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", diag.Counted(len(head.Objects), "object"),
 		a.counts[apply.Event(kube.Created)], a.counts[apply.Event(kube.Changed)], a.counts[apply.Event(kube.Unchanged)])
 	if n := a.counts[apply.Deleted]; n > 0 {
 		text += fmt.Sprintf(", %d deleted", n)
@@ -375,11 +372,4 @@ func (a *application) show(p apply.Progress) {
 		}
 	}
 	fmt.Fprintf(a.Env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)
-}
-
-func objectCount(n int) string {
-	if n == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", n)
 }

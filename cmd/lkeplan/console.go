@@ -60,7 +60,7 @@ Without DIR, console reads the working directory.`,
 			for _, expression := range expressions {
 				err = errors.Join(err, c.Evaluate(expression))
 			}
-			if err == nil && c.Failed() {
+			if err == nil && c.failed {
 				return flags.ErrReported
 			}
 			return err
@@ -99,11 +99,8 @@ type console struct {
 	Color   bool      // of diagnostics
 	ByHand  bool      // the input is a terminal: there are prompts, and mistakes are not failures
 
-	failed bool
+	failed bool // an expression had an error
 }
-
-// Failed reports whether an expression had an error.
-func (c *console) Failed() bool { return c.failed }
 
 // lines are the input. Next returns io.EOF at its end.
 type lines interface {

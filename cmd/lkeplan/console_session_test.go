@@ -55,8 +55,8 @@ func TestConsoleOnTerminal(t *testing.T) {
 			if diff := cmp.Diff(tt.want, stdout.String()); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if raised != 0 || c.Failed() {
-				t.Errorf("the terminal stayed raw %d times; failed: %v", raised, c.Failed())
+			if raised != 0 || c.failed {
+				t.Errorf("the terminal stayed raw %d times; failed: %v", raised, c.failed)
 			}
 		})
 	}

@@ -25,10 +25,7 @@ func newCRDs(env *flags.Env) *cobra.Command {
 		Use: "crds", Short: "Print or apply the CRDs", Long: crdsHelp,
 		Example: "  lkeplan crds apply\n  lkeplan crds print > crds.yaml",
 	}
-	for _, sub := range []*cobra.Command{newCRDsPrint(env), newCRDsApply(env)} {
-		flags.ExplainMistakes(sub)
-		cmd.AddCommand(sub)
-	}
+	cmd.AddCommand(newCRDsPrint(env), newCRDsApply(env))
 	return cmd
 }
 

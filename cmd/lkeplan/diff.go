@@ -82,7 +82,7 @@ func newDiff(env *env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.Args = args
 			if gone := comparison.Missing(d.Dir()) && d.InGit(); some.Several(args) || gone {
-				return d.DiffSeveral(cmd, some, detailed, &out)
+				return d.RunSeveral(cmd, some, detailed, &out, nil)
 			}
 			found, err := d.Run(cmd.Context())
 			if err != nil {

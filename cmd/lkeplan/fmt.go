@@ -129,18 +129,13 @@ func (f *formatter) Stream(in io.Reader) error {
 	}
 	const name = "standard input"
 	formatted, ok := f.format(name, src)
-	if !ok {
-		return nil
-	}
-	if !f.Check && !f.Diff {
+	switch {
+	case !ok:
+	case !f.Check && !f.Diff:
 		_, err := f.Stdout.Write(formatted)
 		return err
-	}
-	if !bytes.Equal(src, formatted) {
-		f.Changed++
-		if f.Diff {
-			f.show(name, src, formatted)
-		}
+	case !bytes.Equal(src, formatted):
+		f.changed(name, src, formatted)
 	}
 	return nil
 }
@@ -218,30 +213,31 @@ func (f *formatter) file(name string) error {
 			return err
 		}
 	}
-	f.Changed++
 	fmt.Fprintln(f.Stdout, diag.Harmless(diag.Visible(name)))
-	if f.Diff {
-		f.show(name, src, formatted)
-	}
+	f.changed(name, src, formatted)
 	return nil
 }
 
 // readSource reads a file up to one byte more than the limit, so that the parser
 // reports a file that is too large.
-func readSource(name string) ([]byte, error) {
+func readSource(name string) (src []byte, err error) {
 	opened, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, files.Cause(err))
+	if err == nil {
+		defer opened.Close()
+		src, err = io.ReadAll(io.LimitReader(opened, syntax.MaxFileSize+1))
 	}
-	defer opened.Close()
-	src, err := io.ReadAll(io.LimitReader(opened, syntax.MaxFileSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, files.Cause(err))
 	}
 	return src, nil
 }
 
-func (f *formatter) show(name string, src, formatted []byte) {
+// changed counts a file that is not in the canonical format, and shows what changes.
+func (f *formatter) changed(name string, src, formatted []byte) {
+	f.Changed++
+	if !f.Diff {
+		return
+	}
 	for line := range strings.Lines(string(diff.Diff(name, src, name, formatted))) {
 		if !strings.HasPrefix(line, "diff ") {
 			fmt.Fprintln(f.Stdout, diag.Harmless(diag.Visible(strings.TrimRight(line, "\r\n"))))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -48,21 +47,16 @@ func newHistory(env *flags.Env) *cobra.Command {
 		Example: "  lkeplan history\n  lkeplan history prod --pools\n  lkeplan history prod -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var plans []lkeplanv1alpha1.NodePlan
 			if len(args) == 1 {
 				_, np, err := s.from.get(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				plans = append(plans, *np)
-			} else {
-				cluster, err := s.from.connect()
-				if err != nil {
-					return err
-				}
-				if plans, err = nodeplan.List(cmd.Context(), cluster, s.from.namespace); err != nil {
-					return err
-				}
+				return s.print(env, []lkeplanv1alpha1.NodePlan{*np}, time.Now())
+			}
+			plans, err := s.from.list(cmd.Context())
+			if err != nil {
+				return err
 			}
 			return s.print(env, plans, time.Now())
 		},
@@ -86,29 +80,20 @@ type comparedRevision struct {
 }
 
 func (s historySettings) print(env *flags.Env, plans []lkeplanv1alpha1.NodePlan, now time.Time) error {
-	switch s.output.Value {
-	case "json":
-		all := []comparedRevision{}
-		for i := range plans {
-			for _, e := range forecast.Bounded(plans[i].Status.Forecasts) {
-				e.Counted, e.RemovedUntil = nil, nil
-				found := append([]forecast.Finding{}, forecast.Findings(e, plans[i].Status.Drift)...)
-				all = append(all, comparedRevision{nodeplan.Key(&plans[i]).String(), e, found})
-			}
+	all := []comparedRevision{}
+	for i := range plans {
+		for _, e := range forecast.Bounded(plans[i].Status.Forecasts) {
+			e.Counted, e.RemovedUntil = nil, nil
+			found := append([]forecast.Finding{}, forecast.Findings(e, plans[i].Status.Drift)...)
+			all = append(all, comparedRevision{nodeplan.Key(&plans[i]).String(), e, found})
 		}
-		return diag.JSON(env.Data(), all)
-	case "markdown":
-		_, err := io.WriteString(env.Data(), s.markdown(plans, now))
-		return err
 	}
-	if len(plans) == 0 {
-		progress(env, "No NodePlans in %s.", placeOf(s.from))
-		return nil
-	}
-	p := diag.Page{Width: columns(env)}
-	s.text(&p, plans, now)
-	_, err := io.WriteString(env.Stdout, p.String())
-	return err
+	return printAs(env, s.output.Value, all, s.markdown(plans, now), func(p *diag.Page) {
+		if len(plans) == 0 {
+			flags.Say(env.Stderr, "No NodePlans in %s.", placeOf(s.from))
+		}
+		s.text(p, plans, now)
+	})
 }
 
 // historyTitles are the columns. The first has the mark of a revision outside of its forecast.
@@ -190,22 +175,14 @@ func notes(np *lkeplanv1alpha1.NodePlan, e lkeplanv1alpha1.RevisionForecast) (li
 // markdown is a table for each NodePlan.
 func (s historySettings) markdown(plans []lkeplanv1alpha1.NodePlan, now time.Time) string {
 	var b strings.Builder
-	line := func(cells []string) {
-		for _, cell := range cells {
-			b.WriteString("| " + report.HTMLEntities(cell) + " ")
-		}
-		b.WriteString("|\n")
-	}
 	for i := range plans {
 		np := &plans[i]
 		fmt.Fprintf(&b, "### NodePlan %s\n\n", report.HTMLEntities(nodeplan.Key(np).String()))
-		line(historyTitles)
-		b.WriteString(strings.Repeat("|---", len(historyTitles)) + "|\n")
+		rows := [][]string{historyTitles}
 		for _, e := range forecast.Bounded(np.Status.Forecasts) {
-			for _, row := range s.rows(np, e, now) {
-				line(append(row, make([]string, len(historyTitles)-len(row))...))
-			}
+			rows = append(rows, s.rows(np, e, now)...)
 		}
+		markdownTable(&b, rows)
 		b.WriteByte('\n')
 		for _, e := range forecast.Bounded(np.Status.Forecasts) {
 			for _, note := range notes(np, e) {

@@ -97,10 +97,7 @@ func newImport(env *env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("tier", "mode")
 	_ = cmd.MarkFlagFilename("terraform")
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions)
-	asks := flags.Effect{
-		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from, which reads no cluster",
-	}
-	flags.Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}.RejectUnused(cmd)
+	flags.ClusterEffects(func() bool { return len(i.from) == 0 }, "is not for --from, which reads no cluster").RejectUnused(cmd)
 	return cmd
 }
 
@@ -153,13 +150,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := unclaimed(present, imported.Compiled); err != nil {
-		return fmt.Errorf("--out-dir %s: %w", i.outDir, err)
-	}
-	if present.Cluster.Name != "" { // the directory has such a block already
-		imported.Files = imported.Files[1:]
-	}
-	if err := i.write(imported.Files); err != nil {
+	if err := i.save(present, imported); err != nil {
 		return err
 	}
 	printOwners(i.env.Stderr, imported.Owners)
@@ -176,10 +167,10 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		fmt.Fprintln(i.env.Stderr, "The HCL matches the objects, but does not compile: correct the errors above before you apply it.")
 	default:
 		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
-			objectCount(len(imported.Blocks)))
+			diag.Counted(len(imported.Blocks), "object"))
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(i.env.Stderr, "%s left out: see above.\n", objectCount(len(left)))
+		fmt.Fprintf(i.env.Stderr, "%s left out: see above.\n", diag.Counted(len(left), "object"))
 	}
 	if len(left) > 0 || !imported.Exact() {
 		return flags.ErrReported
@@ -245,6 +236,17 @@ func (i *importation) present(ctx context.Context) (compile.Result, error) {
 		i.outDir)
 }
 
+// save writes the files, without a cluster block if the target directory has one.
+func (i *importation) save(present compile.Result, imported migrate.Imported) error {
+	if err := unclaimed(present, imported.Compiled); err != nil {
+		return fmt.Errorf("--out-dir %s: %w", i.outDir, err)
+	}
+	if present.Cluster.Name != "" {
+		return i.write(imported.Files[1:])
+	}
+	return i.write(imported.Files)
+}
+
 // unclaimed checks that the directory does not already have the imported objects or
 // addresses.
 func unclaimed(present, imported compile.Result) error {
@@ -298,21 +300,21 @@ func (i *importation) write(imported []config.File) error {
 
 // printOwners prints the owners of objects, and how to hand the objects over.
 func printOwners(w io.Writer, owners migrate.Owners) {
-	var p diag.Page
-	for _, o := range owners {
-		who := o.Tool // the name of any field manager, if it is not known
-		if bare := strings.ReplaceAll(who, " ", ""); diag.Name(bare) != bare {
-			who = strconv.Quote(who)
+	_ = printPage(w, 0, func(p *diag.Page) {
+		for _, o := range owners {
+			who := o.Tool // the name of any field manager, if it is not known
+			if bare := strings.ReplaceAll(who, " ", ""); diag.Name(bare) != bare {
+				who = strconv.Quote(who)
+			}
+			if o.What != "" {
+				who += " (" + o.What + ")"
+			}
+			p.Line(0, "%s owns %s. To hand over:", who, strings.Join(o.Objects, ", "))
+			for n, step := range o.Steps {
+				p.Line(2, "%d. %s", n+1, step)
+			}
 		}
-		if o.What != "" {
-			who += " (" + o.What + ")"
-		}
-		p.Line(0, "%s owns %s. To hand over:", who, strings.Join(o.Objects, ", "))
-		for n, step := range o.Steps {
-			p.Line(2, "%d. %s", n+1, step)
-		}
-	}
-	_, _ = io.WriteString(w, p.String())
+	})
 }
 
 // moveIn writes the LKE pools of a cluster as pools, and prints how to move their pods.
@@ -350,22 +352,14 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	written, err := migrate.Write(ctx, moved.Objects, cluster, "")
+	if name := present.Cluster.Name; name != "" && name != cluster.Name {
+		return fmt.Errorf("--out-dir %s is for cluster %s; the LKE pools are of %s", i.outDir, name, cluster.Name)
+	}
+	written, err := migrate.Write(ctx, moved.Objects, cluster)
 	if err != nil {
 		return err
 	}
-	if err := unclaimed(present, written.Compiled); err != nil {
-		return fmt.Errorf("--out-dir %s: %w", i.outDir, err)
-	}
-	switch present.Cluster.Name {
-	case "":
-	case cluster.Name: // the directory has such a block already
-		written.Files = written.Files[1:]
-	default:
-		return fmt.Errorf("--out-dir %s is for cluster %s; the LKE pools are of %s", i.outDir, present.Cluster.Name,
-			cluster.Name)
-	}
-	if err := i.write(written.Files); err != nil {
+	if err := i.save(present, written); err != nil {
 		return err
 	}
 	if err := flags.Report(i.env, written.Compiled, written.Diags); err != nil {

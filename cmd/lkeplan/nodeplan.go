@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,13 +32,8 @@ They read the namespace of --namespace, or else that of the context.`
 func newNodePlan(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "nodeplan", Short: "Show, approve and reconcile NodePlans", Long: nodePlanHelp,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan approve prod"}
-	for _, sub := range []*cobra.Command{
-		newNodePlanGet(env), newNodePlanDiff(env), newNodePlanApprove(env), newNodePlanReconcile(env),
-		newNodePlanSuspend(env), newNodePlanResume(env), newNodePlanHistory(env),
-	} {
-		flags.ExplainMistakes(sub)
-		cmd.AddCommand(sub)
-	}
+	cmd.AddCommand(newNodePlanGet(env), newNodePlanDiff(env), newNodePlanApprove(env), newNodePlanReconcile(env),
+		newNodePlanSuspend(env), newNodePlanResume(env), newNodePlanHistory(env))
 	return cmd
 }
 
@@ -68,11 +62,7 @@ func (a *nodePlanFlags) flags(cmd *cobra.Command, env *flags.Env) {
 func (a *nodePlanFlags) names(ctx context.Context, begun string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	cluster, err := a.connect()
-	if err != nil {
-		return nil
-	}
-	plans, err := nodeplan.List(ctx, cluster, a.namespace)
+	plans, err := a.list(ctx)
 	if err != nil {
 		return nil
 	}
@@ -96,6 +86,15 @@ func (a *nodePlanFlags) connect() (*kube.Cluster, error) {
 	return cluster, nil
 }
 
+// list returns the NodePlans of the namespace, or of all.
+func (a *nodePlanFlags) list(ctx context.Context) ([]lkeplanv1alpha1.NodePlan, error) {
+	cluster, err := a.connect()
+	if err != nil {
+		return nil, err
+	}
+	return nodeplan.List(ctx, cluster, a.namespace)
+}
+
 // get returns the cluster, and the NodePlan of a name in it.
 func (a *nodePlanFlags) get(ctx context.Context, name string) (*kube.Cluster, *lkeplanv1alpha1.NodePlan, error) {
 	cluster, err := a.connect()
@@ -113,13 +112,6 @@ func oneNodePlan(cmd *cobra.Command, args []string) error {
 			cmd.Name(), len(args))
 	}
 	return nil
-}
-
-// progress writes one line about the work to standard error.
-func progress(env *flags.Env, format string, args ...any) {
-	var p diag.Page
-	p.Line(0, format, args...)
-	_, _ = io.WriteString(env.Stderr, p.String())
 }
 
 func newNodePlanGet(env *flags.Env) *cobra.Command {
@@ -144,17 +136,13 @@ json prints the objects.`,
 				}
 				return out.print(env, np, func(p *diag.Page) { writeNodePlan(p, np) })
 			}
-			cluster, err := from.connect()
-			if err != nil {
-				return err
-			}
-			plans, err := nodeplan.List(cmd.Context(), cluster, from.namespace)
+			plans, err := from.list(cmd.Context())
 			if err != nil {
 				return err
 			}
 			return out.print(env, plans, func(p *diag.Page) {
 				if len(plans) == 0 {
-					progress(env, "No NodePlans in %s.", placeOf(from))
+					flags.Say(env.Stderr, "No NodePlans in %s.", placeOf(from))
 					return
 				}
 				writeNodePlans(p, plans, from.all)

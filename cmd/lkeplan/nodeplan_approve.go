@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -109,18 +108,14 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		return err
 	}
 	given.Expires = metav1.NewTime(a.until(np, time.Now()).UTC().Truncate(time.Second))
-	var shown diag.Page
-	describeApproval(&shown, np, given)
-	if _, err := io.WriteString(env.Stdout, shown.String()); err != nil {
+	if err := printPage(env.Stdout, 0, func(p *diag.Page) { describeApproval(p, np, given) }); err != nil {
 		return err
 	}
-	if !a.yes {
-		if flags.Terminal(env.Stdin) == nil {
-			return errors.New("an approval can delete nodes, and there is no terminal for the question; add --yes")
-		}
-		if err := confirm(ctx, env, "Approve this plan?", "nothing was approved"); err != nil {
-			return err
-		}
+	if !a.yes && flags.Terminal(env.Stdin) == nil {
+		return errors.New("an approval can delete nodes, and there is no terminal for the question; add --yes")
+	}
+	if err := confirm(ctx, env, a.yes, "Approve this plan?", "nothing was approved"); err != nil {
+		return err
 	}
 	if err := nodeplan.Approve(ctx, cluster, to, &given); err != nil {
 		return err
@@ -356,7 +351,7 @@ func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags,
 		return err
 	}
 	if len(secrets) > 0 {
-		progress(env, "Values of Secret %s are not read: pass those that the directory needs with --var.",
+		flags.Say(env.Stderr, "Values of Secret %s are not read: pass those that the directory needs with --var.",
 			strings.Join(secrets, ", "))
 	}
 	d.Given(vars)

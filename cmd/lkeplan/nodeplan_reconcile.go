@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +53,7 @@ otherwise.`,
 				return fmt.Errorf("NodePlan %s is suspended; lkeplan nodeplan resume -n %s %s reconciles it",
 					nodeplan.Key(np), np.Namespace, np.Name)
 			case withSource:
-				err = nodeplan.Fetch(ctx, cluster, np, time.Now(), func(what string) { progress(env, "%s", what) })
+				err = nodeplan.Fetch(ctx, cluster, np, time.Now(), func(what string) { flags.Say(env.Stderr, "%s", what) })
 				if err != nil && !errors.Is(err, nodeplan.ErrNoSource) {
 					return err
 				}
@@ -74,11 +73,9 @@ func (w *reconciliation) reconcile(ctx context.Context, env *flags.Env, cluster 
 	if err != nil {
 		return err
 	}
-	progress(env, "Requested a reconciliation of NodePlan %s", nodeplan.Key(np))
+	flags.Say(env.Stderr, "Requested a reconciliation of NodePlan %s", nodeplan.Key(np))
 	np, err = nodeplan.Await(ctx, cluster, nodeplan.Key(np), token, func(doing string) {
-		var p diag.Page
-		p.Words(2, doing)
-		_, _ = io.WriteString(env.Stderr, p.String())
+		_ = printPage(env.Stderr, 0, func(p *diag.Page) { p.Words(2, doing) })
 	})
 	if err != nil {
 		return err

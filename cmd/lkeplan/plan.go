@@ -52,7 +52,7 @@ func newPlan(env *env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.Args = args
 			if some.Several(args) {
-				return d.PlanSeveral(cmd, some, detailed, &out, saved.saveEach)
+				return d.RunSeveral(cmd, some, detailed, &out, saved.saveEach)
 			}
 			found, err := d.Run(cmd.Context())
 			if err != nil {

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
@@ -114,7 +113,7 @@ func (s *ringsSettings) run(ctx context.Context, env *flags.Env, args []string) 
 		found.Note = "no cluster reports a revision"
 	}
 	found.Commit, found.Clusters = rev.Commit, rings.Rows(compiled.Rings, rev, peers)
-	return found.print(env, s.output.Value)
+	return printAs(env, s.output.Value, found, found.markdown(), found.text)
 }
 
 // checkContexts reports a cluster of --contexts that is in no ring.
@@ -132,29 +131,23 @@ const clustersAtOnce = 32
 
 // read reads the NodePlan of each cluster.
 func (s *ringsSettings) read(ctx context.Context, name string, order []config.Ring) map[string]rings.Peer {
-	peers := map[string]rings.Peer{}
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	slots := make(chan struct{}, clustersAtOnce)
+	var clusters []string
 	for _, ring := range order {
-		for _, cluster := range ring.Clusters {
-			slots <- struct{}{}
-			all.Go(func() {
-				defer func() { <-slots }()
-				from := s.from
-				from.access.Context = cmp.Or(s.contexts[cluster], cluster)
-				var peer rings.Peer
-				_, np, err := from.get(ctx, name)
-				if peer.NodePlan = np; err != nil {
-					peer = rings.Peer{Unknown: err.Error()}
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				peers[cluster] = peer
-			})
-		}
+		clusters = append(clusters, ring.Clusters...)
 	}
-	all.Wait()
+	found := make([]rings.Peer, len(clusters))
+	workqueue.ParallelizeUntil(ctx, clustersAtOnce, len(clusters), func(i int) {
+		from := s.from
+		from.access.Context = cmp.Or(s.contexts[clusters[i]], clusters[i])
+		_, np, err := from.get(ctx, name)
+		if found[i].NodePlan = np; err != nil {
+			found[i] = rings.Peer{Unknown: err.Error()}
+		}
+	})
+	peers := map[string]rings.Peer{}
+	for i, cluster := range clusters {
+		peers[cluster] = found[i]
+	}
 	return peers
 }
 
@@ -164,20 +157,6 @@ type ringProgress struct {
 	Commit   string      `json:"commit,omitempty"` // that the states are about; absent if no cluster reports one
 	Note     string      `json:"note,omitempty"`
 	Clusters []rings.Row `json:"clusters"`
-}
-
-func (r ringProgress) print(env *flags.Env, format string) error {
-	switch format {
-	case "json":
-		return diag.JSON(env.Data(), r)
-	case "markdown":
-		_, err := io.WriteString(env.Data(), r.markdown())
-		return err
-	}
-	p := diag.Page{Width: columns(env)}
-	r.text(&p)
-	_, err := io.WriteString(env.Stdout, p.String())
-	return err
 }
 
 // title names the NodePlan and the commit.
@@ -221,18 +200,12 @@ func (r ringProgress) text(p *diag.Page) {
 // markdown is a comment for a pull request. The first line is a marker by which a bot finds its comment again.
 func (r ringProgress) markdown() string {
 	var b strings.Builder
-	line := func(cells []string) {
-		for _, cell := range cells {
-			b.WriteString("| " + report.HTMLEntities(cell) + " ")
-		}
-		b.WriteString("|\n")
-	}
 	fmt.Fprintf(&b, "<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n\n", report.Marker("rings/"+r.NodePlan),
 		report.HTMLEntities(r.title()))
-	line(append(slices.Clone(ringTitles), "MESSAGE"))
-	b.WriteString(strings.Repeat("|---", len(ringTitles)+1) + "|\n")
+	rows := [][]string{append(slices.Clone(ringTitles), "MESSAGE")}
 	for _, row := range r.Clusters {
-		line(append(cells(row), row.Message))
+		rows = append(rows, append(cells(row), row.Message))
 	}
+	markdownTable(&b, rows)
 	return b.String()
 }

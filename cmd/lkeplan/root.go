@@ -69,8 +69,8 @@ and cost, and applies the objects.`,
 	root.SetCompletionCommandGroupID("More:")
 	flags.SetHelp(root, exitCodesText())
 	root.SetVersionTemplate(flags.Versions())
-	for _, cmd := range append(root.Commands(), root) {
-		flags.ExplainMistakes(cmd)
+	flags.ExplainMistakes(root)
+	for _, cmd := range root.Commands() {
 		completeArguments(cmd)
 	}
 	return root

@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -117,10 +118,44 @@ func (o *textOrJSON) print(env *flags.Env, value any, text func(*diag.Page)) err
 	if o.Value == "json" {
 		return diag.JSON(env.Data(), value)
 	}
-	var p diag.Page
-	text(&p)
-	_, err := io.WriteString(env.Stdout, p.String())
+	return printPage(env.Stdout, 0, text)
+}
+
+// printAs writes a value as JSON, Markdown or text.
+func printAs(env *flags.Env, format string, value any, markdown string, text func(*diag.Page)) error {
+	switch format {
+	case "json":
+		return diag.JSON(env.Data(), value)
+	case "markdown":
+		_, err := io.WriteString(env.Data(), markdown)
+		return err
+	}
+	return printPage(env.Stdout, columns(env), text)
+}
+
+// printPage writes a page that is wrapped at a width; 0 wraps nothing.
+func printPage(to io.Writer, width int, fill func(*diag.Page)) error {
+	page := diag.Page{Width: width}
+	fill(&page)
+	_, err := io.WriteString(to, page.String())
 	return err
+}
+
+// markdownTable writes a table of untrusted text; the first row has the titles. Missing cells at the end of a row are empty.
+func markdownTable(b *strings.Builder, rows [][]string) {
+	for i, row := range rows {
+		for column := range rows[0] {
+			cell := ""
+			if column < len(row) {
+				cell = row[column]
+			}
+			b.WriteString("| " + report.HTMLEntities(cell) + " ")
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
+	}
 }
 
 // printWide writes a value as JSON, or its text, as wide as the terminal, or in 120 columns
@@ -133,8 +168,11 @@ func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) s
 	return err
 }
 
-// confirm asks the user. If they do not agree, it returns an error that names what was not done.
-func confirm(ctx context.Context, env *flags.Env, question, not string) error {
+// confirm asks the user, unless yes is set. If they do not agree, it returns an error that names what was not done.
+func confirm(ctx context.Context, env *flags.Env, yes bool, question, not string) error {
+	if yes {
+		return nil
+	}
 	if agreed, err := flags.Confirm(ctx, env.Stdin, env.Stdout, question); err != nil || !agreed {
 		return errors.New(not)
 	}
@@ -152,6 +190,18 @@ func (l *look) draw(ctx context.Context, env *flags.Env, terminal *os.File, of *
 		return nil // by a signal
 	}
 	return err
+}
+
+// A tick is when the screen is drawn again: ages grow without a change, and changes in the meantime are drawn together.
+type tick time.Time
+
+func nextTick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
+
+// fullScreen is a view of the whole terminal.
+func fullScreen(text string) tea.View {
+	v := tea.NewView(text)
+	v.AltScreen = true
+	return v
 }
 
 // columns is the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.

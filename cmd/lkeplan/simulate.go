@@ -156,13 +156,10 @@ func newSimulate(env *flags.Env) *cobra.Command {
 // effects says when flags have an effect.
 func (s *simulateSettings) effects() flags.Effects {
 	once := func([]string) bool { return len(s.replay) == 0 }
-	live := flags.Effect{
-		When: func([]string) bool { return s.pods.Live() }, Else: "is for --workloads live: without it no cluster is read",
-	}
 	based := func([]string) bool { return s.comparison.Base != "" }
 	return s.pods.Effects(once, "is not for --replay, which reads the pods of its snapshots").And(
+		flags.ClusterEffects(s.pods.Live, "is for --workloads live: without it no cluster is read"),
 		flags.Effects{
-			"kubeconfig": live, "context": live, "request-timeout": live,
 			"base":              {When: based, Else: "is empty; leave it out"},
 			"detailed-exitcode": {When: based, Else: "is for --base: without it there is nothing to compare with"},
 			"autoscalers": {

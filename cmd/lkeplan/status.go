@@ -137,22 +137,17 @@ type statusModel struct {
 	top           int // the first line that is shown
 }
 
-// statusTick is when the screen is drawn again: ages grow without a change.
-type statusTick time.Time
-
-func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return statusTick(t) }) }
-
 // Init implements tea.Model.
-func (m *statusModel) Init() tea.Cmd { return next() }
+func (m *statusModel) Init() tea.Cmd { return nextTick() }
 
 // Update implements tea.Model.
 func (m *statusModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-	case statusTick:
+	case tick:
 		m.refresh(time.Time(msg))
-		return m, next()
+		return m, nextTick()
 	case tea.KeyPressMsg:
 		switch msg.String() {
 		case "q", "esc", "ctrl+c":
@@ -189,11 +184,7 @@ func (m *statusModel) refresh(now time.Time) {
 }
 
 // View implements tea.Model.
-func (m *statusModel) View() tea.View {
-	v := tea.NewView(m.drawn())
-	v.AltScreen = true
-	return v
-}
+func (m *statusModel) View() tea.View { return fullScreen(m.drawn()) }
 
 // drawn is what is on the terminal, as many lines as it has.
 func (m *statusModel) drawn() string {

@@ -45,7 +45,7 @@ func TestStatusScreenFollowsTheCluster(t *testing.T) {
 		source.lists.Pools = append(source.lists.Pools, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	source.changed = true
-	if _, again := m.Update(statusTick(time.Now())); again == nil {
+	if _, again := m.Update(tick(time.Now())); again == nil {
 		t.Error("there is no next time")
 	}
 	for _, step := range []struct{ key, shows, hides string }{

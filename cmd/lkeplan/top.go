@@ -65,13 +65,8 @@ func newTop(env *flags.Env) *cobra.Command {
 		Short:   "Show nodes live, with use, price and age",
 		Long:    topHelp,
 		Example: "  lkeplan top\n  lkeplan top --once --sort cost\n  lkeplan top -o json",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("top takes no arguments, and got %q", args)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
 	s.flags(cmd, env)
 	cmd.Flags().BoolVar(&s.once, "once", false,
@@ -140,12 +135,6 @@ const (
 	topHelps                  // with the keys
 )
 
-// topTick is when the screen is drawn again.
-type topTick time.Time
-
-// topEach is how often that is: changes in the meantime are drawn together.
-const topEach = time.Second
-
 func newModel(s snapshots, prices inspect.Prices, view inspect.ScreenView, by inspect.SortKey, reverse bool) *topModel {
 	m := &topModel{source: s, prices: prices, view: view, by: by, reverse: reverse}
 	m.refresh(time.Now())
@@ -153,18 +142,16 @@ func newModel(s snapshots, prices inspect.Prices, view inspect.ScreenView, by in
 }
 
 // Init implements tea.Model.
-func (m *topModel) Init() tea.Cmd { return nextTop() }
-
-func nextTop() tea.Cmd { return tea.Tick(topEach, func(t time.Time) tea.Msg { return topTick(t) }) }
+func (m *topModel) Init() tea.Cmd { return nextTick() }
 
 // Update implements tea.Model.
 func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.view.Width, m.view.Height = msg.Width, msg.Height
-	case topTick:
+	case tick:
 		m.refresh(time.Time(msg))
-		return m, nextTop()
+		return m, nextTick()
 	case tea.KeyPressMsg:
 		m.copied = ""
 		switch {
@@ -303,11 +290,7 @@ func (m *topModel) choose(at int) {
 }
 
 // View implements tea.Model.
-func (m *topModel) View() tea.View {
-	v := tea.NewView(m.drawn())
-	v.AltScreen = true
-	return v
-}
+func (m *topModel) View() tea.View { return fullScreen(m.drawn()) }
 
 // drawn is what is on the terminal, as many lines as it has.
 func (m *topModel) drawn() string {

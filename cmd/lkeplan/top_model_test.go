@@ -139,7 +139,7 @@ func TestTopFiltersAndCopies(t *testing.T) {
 	m.Update(press("/"))
 	source.cluster.Nodes, source.changed = source.cluster.Nodes[:1], true
 	m.Update(press("w"))
-	m.Update(topTick(time.Now())) // nodes that come and go while a filter is typed are filtered
+	m.Update(tick(time.Now())) // nodes that come and go while a filter is typed are filtered
 	if got := m.keys(); !strings.HasPrefix(got, "filter w: 1 of 1 node ") {
 		t.Errorf("%s", got)
 	}
@@ -157,14 +157,14 @@ func TestTopFollowsTheCluster(t *testing.T) {
 	m.Update(press("down"))
 	m.Update(press("enter"))
 	source.cluster.Nodes, source.cluster.Pods, source.changed = source.cluster.Nodes[:1], nil, true
-	if _, again := m.Update(topTick(time.Now())); again == nil {
+	if _, again := m.Update(tick(time.Now())); again == nil {
 		t.Error("there is no next time")
 	}
 	if m.mode != topLists || m.chosen != "a" {
 		t.Errorf("the cursor is at %q, and the mode is %v", m.chosen, m.mode)
 	}
 	source.cluster, source.changed = cluster.Snapshot{}, true
-	m.Update(topTick(time.Now()))
+	m.Update(tick(time.Now()))
 	for _, key := range []string{"down", "enter", "end", "r"} {
 		m.Update(press(key))
 	}

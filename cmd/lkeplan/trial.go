@@ -71,7 +71,11 @@ func newTest(env *flags.Env) *cobra.Command {
 			}
 			dir := slices.Concat(args, []string{"."})[0]
 			tested := testrun.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir, fsys)}
-			return write(env, output.Value, testrun.NewReport(dir, runAll(cmd.Context(), tested, runs)), opts.Root)
+			var outcomes []testrun.Outcome
+			for _, r := range runs {
+				outcomes = append(outcomes, testrun.Try(cmd.Context(), tested, r))
+			}
+			return write(env, output.Value, testrun.NewReport(dir, outcomes), opts.Root)
 		},
 	}
 	src.Flags(cmd)
@@ -92,13 +96,6 @@ func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
 		return nil, fmt.Errorf("--filter %s: no run has that in its name", strings.Join(texts, ", "))
 	}
 	return kept, nil
-}
-
-func runAll(ctx context.Context, d testrun.Directory, runs []config.Run) (outcomes []testrun.Outcome) {
-	for _, r := range runs {
-		outcomes = append(outcomes, testrun.Try(ctx, d, r))
-	}
-	return outcomes
 }
 
 // commitOf returns a function that compiles the directory of a commit.

@@ -107,19 +107,15 @@ func (u *uninstalling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	page := diag.Page{Width: columns(u.env)}
-	found.write(&page, u.leave)
-	if _, err := io.WriteString(u.env.Stdout, page.String()); err != nil {
+	if err := u.print(func(p *diag.Page) { found.write(p, u.leave) }); err != nil {
 		return err
 	}
-	if !u.yes {
-		question := "Drain and delete these nodes, and delete these objects?"
-		if u.leave {
-			question = "Keep these nodes and objects, and remove what only lkeplan would take off them?"
-		}
-		if err := confirm(ctx, u.env, question, "nothing was changed"); err != nil {
-			return err
-		}
+	question := "Drain and delete these nodes, and delete these objects?"
+	if u.leave {
+		question = "Keep these nodes and objects, and remove what only lkeplan would take off them?"
+	}
+	if err := confirm(ctx, u.env, u.yes, question, "nothing was changed"); err != nil {
+		return err
 	}
 	if u.leave {
 		return u.keep(ctx, in, found)
@@ -329,14 +325,13 @@ func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster, found survey
 	if err != nil {
 		return err
 	}
-	page := diag.Page{Width: columns(u.env)}
-	page.Break()
-	page.Paragraph(0, "All nodes created by lkeplan are removed, and none is billed any more.")
-	found.billed(&page, false)
-	page.Paragraph(0, "Now delete the controller (helm uninstall), and then the CRDs:")
-	found.crdDeletion(&page)
-	_, err = io.WriteString(u.env.Stdout, page.String())
-	return err
+	return u.print(func(p *diag.Page) {
+		p.Break()
+		p.Paragraph(0, "All nodes created by lkeplan are removed, and none is billed any more.")
+		found.billed(p, false)
+		p.Paragraph(0, "Now delete the controller (helm uninstall), and then the CRDs:")
+		found.crdDeletion(p)
+	})
 }
 
 // uninstallAgain is the command that continues to wait, with the flags that were given.
@@ -362,16 +357,15 @@ func (u *uninstalling) keep(ctx context.Context, in *kube.Cluster, found survey)
 	if err := writeBill(u.env.Stdout, found.machines, found.total); err != nil {
 		return err
 	}
-	page := diag.Page{Width: columns(u.env)}
-	page.Break()
-	page.Paragraph(0, "These nodes stay, and are billed, until you delete their LKE pools in Cloud Manager or by the Linode API. "+
-		"The LKE pools keep the tags of lkeplan: a controller that is installed again without the NodeClaims takes their nodes "+
-		"for leftovers, and deletes them.")
-	found.billed(&page, true)
-	page.Paragraph(0, "Now the controller can be deleted (helm uninstall) and, with all pools, the CRDs:")
-	found.crdDeletion(&page)
-	_, err := io.WriteString(u.env.Stdout, page.String())
-	return err
+	return u.print(func(p *diag.Page) {
+		p.Break()
+		p.Paragraph(0, "These nodes stay, and are billed, until you delete their LKE pools in Cloud Manager or by the Linode API. "+
+			"The LKE pools keep the tags of lkeplan: a controller that is installed again without the NodeClaims takes their nodes "+
+			"for leftovers, and deletes them.")
+		found.billed(p, true)
+		p.Paragraph(0, "Now the controller can be deleted (helm uninstall) and, with all pools, the CRDs:")
+		found.crdDeletion(p)
+	})
 }
 
 // atLeast comes before the cost of machines if the price of one is unknown.
@@ -419,16 +413,17 @@ func (s survey) crdDeletion(p *diag.Page) {
 		}
 		lines = append(lines, "  "+definition.Name)
 	}
-	for i, line := range lines {
-		if i < len(lines)-1 {
-			line += " \\"
-		}
+	for line := range strings.SplitSeq(strings.Join(lines, " \\\n"), "\n") {
 		p.Line(2, "%s", line)
 	}
 	if keep != "" {
 		p.Paragraph(0, "The command leaves out the CRD %s: deleting it deletes %s of other owners, too.", keep,
 			diag.Counted(len(s.held.LimitsOfOthers), "CapacityLimit"))
 	}
+}
+
+func (u *uninstalling) print(fill func(*diag.Page)) error {
+	return printPage(u.env.Stdout, columns(u.env), fill)
 }
 
 func (u *uninstalling) show(s migrate.Step) {

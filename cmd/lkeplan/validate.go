@@ -68,9 +68,11 @@ their subdirectories. It skips directories without a cluster block.`,
 				return errors.New("--pods and --workloads are for one directory: name only one directory")
 			}
 			if some.Several(args) {
-				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]revision.Member, error) {
-					return some.Members(cmd.Context(), &src, args, nil)
-				})
+				members, err := some.Members(cmd.Context(), &src, args, nil)
+				if err != nil {
+					return err
+				}
+				return validateSeveral(cmd.Context(), env, output.Value, strict, members)
 			}
 			fsys, opts, err := src.Directory(cmd.Context(), args)
 			if err != nil {
@@ -104,11 +106,8 @@ their subdirectories. It skips directories without a cluster block.`,
 	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "report warnings as errors")
-	asks := flags.Effect{
-		When: func([]string) bool { return pods.Live() }, Else: "is for --workloads live: without it no cluster is read",
-	}
-	pods.Effects(func([]string) bool { return true }, "").And(
-		flags.Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}).RejectUnused(cmd)
+	pods.Effects(func([]string) bool { return true }, "").And(flags.ClusterEffects(pods.Live,
+		"is for --workloads live: without it no cluster is read")).RejectUnused(cmd)
 	return cmd
 }
 
@@ -124,12 +123,7 @@ func strictly(diags hcl.Diagnostics) hcl.Diagnostics {
 }
 
 // validateSeveral checks several directories, and prints one result.
-func validateSeveral(ctx context.Context, env *env, format string, strict bool,
-	find func() ([]revision.Member, error)) error {
-	members, err := find()
-	if err != nil {
-		return err
-	}
+func validateSeveral(ctx context.Context, env *env, format string, strict bool, members []revision.Member) error {
 	results, found := make([]compile.Result, len(members)), make([]hcl.Diagnostics, len(members))
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(members), func(i int) {
 		results[i], found[i] = compile.Dir(ctx, members[i].FS, members[i].Options())
@@ -150,7 +144,7 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool,
 	if diags = unique(diags); format != "text" {
 		return reportAs(format, env, sum, diags)
 	}
-	err = flags.Report(env, sum, diags)
+	err := flags.Report(env, sum, diags)
 	for i, m := range members {
 		dir := diag.Harmless(diag.OneLine(m.Dir))
 		if found[i].HasErrors() {
@@ -209,18 +203,14 @@ func inventory(compiled compile.Result) string {
 			kinds = append(kinds, kind)
 		}
 	}
-	n := len(compiled.Objects)
-	switch n {
-	case 0:
+	if len(kinds) == 0 {
 		return "nothing to apply"
-	case 1:
-		return "1 object (1 " + kinds[0] + ")"
 	}
 	var parts []string
 	for _, kind := range kinds {
 		parts = append(parts, diag.Counted(counts[kind], kind))
 	}
-	return fmt.Sprintf("%d objects (%s)", n, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s (%s)", diag.Counted(len(compiled.Objects), "object"), strings.Join(parts, ", "))
 }
 
 // checkPods checks pods and pools together. Checked is text for people: how many pods, and

@@ -97,16 +97,9 @@ var (
 // Compile runs one compilation. The error is ErrTimeout or ErrMemory if the configuration caused it.
 // Diagnostics are in the result.
 func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
-	program := c.Program
-	if len(program) == 0 {
-		var err error
-		if program, err = confine.Self(ChildCommand); err != nil {
-			return Answer{}, err
-		}
-	}
 	child := confine.Child{
-		Program: program, Time: cmp.Or(c.Timeout, DefaultTimeout), Memory: cmp.Or(c.Memory, DefaultMemory),
-		Budget: c.Budget, Read: []string{req.Root},
+		Program: c.Program, Command: ChildCommand, Time: cmp.Or(c.Timeout, DefaultTimeout),
+		Memory: cmp.Or(c.Memory, DefaultMemory), Budget: c.Budget, Read: []string{req.Root},
 	}
 	var answer Answer
 	if err := child.Ask(ctx, req, &answer); err != nil {

@@ -248,16 +248,7 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 		} else if err.Field != "" {
 			detail = err.Field + ": " + detail
 		}
-		detail += ofModule(r)
-		at := origin.Range
-		diags = append(diags, &hcl.Diagnostic{
-			Severity:    hcl.DiagError,
-			Summary:     "Invalid " + r.Kind(),
-			Detail:      detail,
-			Subject:     &at,
-			Expression:  origin.Expression,
-			EvalContext: origin.Context,
-		})
+		diags = append(diags, origin.Error("Invalid "+r.Kind(), detail+ofModule(r)))
 	}
 	return diags
 }

@@ -31,14 +31,11 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 	for _, w := range d.Windows {
 		switch err := during.Check(w); {
 		case errors.Is(err, during.ErrZone):
-			origin := at(w.Name + ".timeZone")
-			diags = append(diags, origin.Error("Unknown time zone", err.Error()+"."))
+			diags = append(diags, at(w.Name+".timeZone").Error("Unknown time zone", err.Error()+"."))
 		case errors.Is(err, during.ErrDuration):
-			origin := at(w.Name + ".duration")
-			diags = append(diags, origin.Error("Invalid duration", err.Error()+"."))
+			diags = append(diags, at(w.Name+".duration").Error("Invalid duration", err.Error()+"."))
 		case err != nil:
-			origin := at(w.Name + ".schedule")
-			diags = append(diags, origin.Error("Invalid schedule", fmt.Sprintf(
+			diags = append(diags, at(w.Name+".schedule").Error("Invalid schedule", fmt.Sprintf(
 				"The schedule of a during block is in cron notation, minute first, such as \"0 20 * * mon-fri\": %v.", err)))
 		}
 	}
@@ -46,8 +43,7 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 		return diags
 	}
 	for _, overlap := range during.Overlaps(d) {
-		origin := at(overlap.Second)
-		diags = append(diags, origin.Error("Overlapping during blocks", fmt.Sprintf("The during blocks %q and %q both "+
+		diags = append(diags, at(overlap.Second).Error("Overlapping during blocks", fmt.Sprintf("The during blocks %q and %q both "+
 			"set %s, and both are active at %s, for example. Change a schedule or a duration, or set it in one of them only.",
 			overlap.First, overlap.Second, schemas.Written(o.Addr.Type, overlap.Path),
 			overlap.At.Format("15:04 UTC on Monday 2 January 2006"))))
@@ -56,7 +52,7 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 		return diags
 	}
 	for _, path := range d.Paths() {
-		if parent, _, nested := cut(path); nested { // with a part of it, the API server sets no defaults for the rest
+		if parent := path[:strings.LastIndexByte(path, '.')]; parent != "spec" { // with a part of it, the API server sets no defaults for the rest
 			if _, written := manifest.Field(o.Manifest, parent); !written {
 				value, set := manifest.Field(o.Defaulted, parent)
 				o.Manifest = manifest.WithField(o.Manifest, parent, value, set)
@@ -73,12 +69,6 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 	o.Defaulted, _ = validator.Validate(o.Manifest, nil)
 	kube.Share(o.Manifest, o.Defaulted)
 	return checkCombinations(validator, *o, d)
-}
-
-// cut splits a path below spec: spec.disruption and budgets.
-func cut(path string) (parent, field string, nested bool) {
-	i := strings.LastIndexByte(path, '.')
-	return path[:i], path[i+1:], path[:i] != "spec"
 }
 
 // checkCombinations validates the object with the values of all windows that may be active at the same time.

@@ -158,11 +158,8 @@ func checkSchedules(block, consequence string, periods []config.Period, g config
 		default:
 			continue
 		}
-		at := g.Origins.Find(block + "." + p.Name + ".schedule")
-		diags = append(diags, &hcl.Diagnostic{
-			Severity: hcl.DiagError, Summary: "Invalid schedule", Detail: detail,
-			Subject: &at.Range, Expression: at.Expression, EvalContext: at.Context,
-		})
+		origin := g.Origins.Find(block + "." + p.Name + ".schedule")
+		diags = append(diags, origin.Error("Invalid schedule", detail))
 	}
 	return diags
 }

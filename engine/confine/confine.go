@@ -32,7 +32,8 @@ import (
 
 // A Child is a program and its limits.
 type Child struct {
-	Program []string            // the command line; its child calls Enter first
+	Program []string            // the command line, which calls Answer; empty: this program with Command
+	Command string              // an argument
 	Time    time.Duration       // the time limit, after which it is killed
 	Memory  int64               // the memory limit, in bytes
 	Budget  *semaphore.Weighted // the memory of several children, in bytes; nil: no limit
@@ -50,21 +51,20 @@ var (
 	ErrMemory  = errors.New("took too much memory")
 )
 
-// Self returns the command line that starts this program with an argument.
-func Self(command string) ([]string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
-	}
-	return []string{self, command}, nil
-}
-
 // Ask starts the child, sends it a question and reads its answer. It waits until the budget has
 // enough memory. The error is ErrTimeout or ErrMemory if the child exceeded its limits.
 func (c Child) Ask(ctx context.Context, question, answer any) error {
 	input, err := json.Marshal(question)
 	if err != nil {
 		return fmt.Errorf("send a question to a child process: %w", err)
+	}
+	program := c.Program
+	if len(program) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("find this program: %w", err)
+		}
+		program = []string{self, c.Command}
 	}
 	if c.Budget != nil {
 		if err := c.Budget.Acquire(ctx, c.Memory); err != nil {
@@ -74,7 +74,7 @@ func (c Child) Ask(ctx context.Context, question, answer any) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Time)
 	defer cancel()
-	cmd := exec.CommandContext(limited, c.Program[0], c.Program[1:]...)
+	cmd := exec.CommandContext(limited, program[0], program[1:]...)
 	cmd.Env = append([]string{fmt.Sprintf("GOMEMLIMIT=%d", c.Memory*3/4), fmt.Sprintf("%s=%d", memoryVar, c.Memory),
 		"GOTRACEBACK=none"}, c.Env...)
 	if len(c.Ports) > 0 {

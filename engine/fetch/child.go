@@ -90,20 +90,13 @@ func (c Child) Resolve(ctx context.Context, remote Remote, ref lkeplanv1alpha1.G
 
 // ask starts a child that can write to a directory, and connect to the server at a URL.
 func (c Child) ask(ctx context.Context, q question, scratch, server string) (Commit, error) {
-	program := c.Program
-	if len(program) == 0 {
-		var err error
-		if program, err = confine.Self(ChildCommand); err != nil {
-			return Commit{}, err
-		}
-	}
 	limit := time.Hour
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = time.Until(deadline) + time.Second // later, so that the context ends first and its error is returned
 	}
 	env, proxies := environment()
 	child := confine.Child{
-		Program: program, Time: limit, Memory: cmp.Or(c.Memory, DefaultMemory), Budget: c.Budget,
+		Program: c.Program, Command: ChildCommand, Time: limit, Memory: cmp.Or(c.Memory, DefaultMemory), Budget: c.Budget,
 		Env:   append(env, "TMPDIR="+scratch, "HOME="+scratch),
 		Read:  append(resolverFiles(), os.Getenv("SSL_CERT_FILE"), os.Getenv("SSL_CERT_DIR")),
 		Write: []string{scratch},

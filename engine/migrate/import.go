@@ -64,9 +64,17 @@ type original struct {
 // same fields.
 func targetOf(obj map[string]any) (schemas.Object, bool) {
 	group, _, _ := strings.Cut(manifest.APIVersion(obj), "/")
+	object, known := ofKind(manifest.Kind(obj))
+	if !known || !strings.HasPrefix(object.APIVersion, group+"/") {
+		return schemas.Object{}, false
+	}
+	return object, true
+}
+
+// ofKind returns the object of a kind that has a block; kinds of other groups can have the same name.
+func ofKind(kind string) (schemas.Object, bool) {
 	for _, table := range schemas.Document() {
-		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) &&
-			strings.HasPrefix(table.Object.APIVersion, group+"/") {
+		if table.Object != nil && table.Object.Kind == kind {
 			return *table.Object, true
 		}
 	}
@@ -82,8 +90,8 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 }
 
 // Write is Import for objects that do not exist yet: there is nothing to take over.
-func Write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
-	return write(ctx, objects, cluster, comments, nil)
+func Write(ctx context.Context, objects []map[string]any, cluster config.Cluster) (Imported, error) {
+	return write(ctx, objects, cluster, "", nil)
 }
 
 func write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string,
@@ -101,7 +109,7 @@ func write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 	if result.Blocks, err = encode.Blocks(toEncode); err != nil {
 		return Imported{}, err
 	}
-	written := comments + encode.Cluster(cluster)
+	written := []byte(comments + encode.Cluster(cluster))
 	if cluster.Name == schemas.PlaceholderName {
 		cluster.Name = "imported" // everything but the name is checked
 	}
@@ -109,7 +117,7 @@ func write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 	if result.Compiled, result.Diags, err = compile.Files(ctx, result.Files); err != nil {
 		return Imported{}, err
 	}
-	result.Files[0].Data = []byte(written)
+	result.Files[0].Data = written
 	for _, live := range objects {
 		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
 	}
@@ -127,8 +135,9 @@ func prepare(validator *kube.Validator,
 		}
 		authored := kube.Authored(live)
 		authored["apiVersion"] = object.APIVersion
-		if object == *schemas.Buffer.Object {
-			inNamespace(authored)
+		metadata := manifest.Ensure(authored, "metadata")
+		if object == *schemas.Buffer.Object && metadata["namespace"] == nil {
+			metadata["namespace"] = "default" // as kubectl does
 		}
 		withoutEmpty(authored)
 		class := ""
@@ -181,14 +190,6 @@ func withoutEmpty(obj map[string]any) {
 		if inner, ok := above[in[len(in)-1]].(map[string]any); ok && len(inner) == 0 {
 			delete(above, in[len(in)-1])
 		}
-	}
-}
-
-// inNamespace gives an object the namespace that kubectl would.
-func inNamespace(obj map[string]any) {
-	metadata := obj["metadata"].(map[string]any)
-	if metadata["namespace"] == nil {
-		metadata["namespace"] = "default"
 	}
 }
 

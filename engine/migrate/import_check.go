@@ -174,7 +174,9 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 		if owner != "" && !strings.HasPrefix(owner, kube.NodePlanOwner+".") {
 			owners[owner] = true
 		}
-		if _, label, known := strings.Cut(annotated(obj), "/"); known {
+		// The controller writes ID/LABEL of its LKE cluster on a class.
+		onClass := manifest.Text(obj, "metadata", "annotations", linodev1alpha1.AnnotationCluster)
+		if _, label, known := strings.Cut(onClass, "/"); known {
 			owners[label] = true
 		}
 		if len(nodes) == 0 {
@@ -228,12 +230,6 @@ func tierOf(class map[string]any) string {
 		return schemas.TierEnterprise
 	}
 	return ""
-}
-
-// annotated is what the controller writes on a class: ID/LABEL of its LKE cluster.
-func annotated(obj map[string]any) string {
-	text, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
-	return text
 }
 
 // only is the single name of a set; "" if there is none, or more than one.

@@ -76,20 +76,21 @@ func ImportLKE(c LKECluster, plans *catalog.Catalog, taken NameTaken) LKEImport 
 		}
 		moved := ImportedPool{LKEPool: p, NodePool: m.name(schemas.Pool, p.name(), nil, taken)}
 		spec := p.class(c)
-		class, known := classes[fmt.Sprint(spec)]
+		key := fmt.Sprint(spec)
+		class, known := classes[key]
 		if !known {
 			wanted := "default"
-			if key := fmt.Sprint(spec); key != common && users[key] == 1 {
+			if key != common && users[key] == 1 {
 				wanted = moved.NodePool
 			}
 			class = m.name(schemas.NodeClass, wanted, spec, taken)
-			classes[fmt.Sprint(spec)] = class
+			classes[key] = class
 			m.Objects = append(m.Objects, newObject(schemas.NodeClass, class, spec))
 		}
-		pool, notes := p.nodePool(c, class)
+		var pool map[string]any
+		pool, moved.Notes = p.nodePool(c, class)
 		pool["limits"] = p.limits(plans)
 		m.Objects = append(m.Objects, newObject(schemas.Pool, moved.NodePool, pool))
-		moved.Notes = notes
 		m.Pools = append(m.Pools, moved)
 	}
 	return m
@@ -188,8 +189,7 @@ func (p LKEPool) nodePool(c LKECluster, class string) (spec map[string]any, note
 	}
 	template := map[string]any{
 		"nodeClassRef": map[string]any{
-			"group": strings.Split(schemas.NodeClass.Object.APIVersion, "/")[0], "kind": schemas.NodeClass.Object.Kind,
-			"name": class,
+			"group": schemas.NodeClassGroup, "kind": schemas.NodeClass.Object.Kind, "name": class,
 		},
 		"requirements": []any{
 			requirement(schemas.CapacityTypeLabel, karpv1.CapacityTypeOnDemand),

@@ -21,10 +21,13 @@ import (
 // plan: resources linode_lke_cluster, with their inline pools and those of
 // linode_lke_node_pool. Notes are about what is left out. The error has the place of what cannot be read.
 func FromTerraform(data []byte) (clusters []LKECluster, notes []string, err error) {
+	type values struct {
+		RootModule terraformModule `json:"root_module"`
+	}
 	var shown struct {
-		FormatVersion string          `json:"format_version"`
-		Values        *terraformState `json:"values"`
-		PlannedValues *terraformState `json:"planned_values"`
+		FormatVersion string  `json:"format_version"`
+		Values        *values `json:"values"`
+		PlannedValues *values `json:"planned_values"`
 	}
 	if data, err = manifests.Text(data); err != nil {
 		return nil, nil, err
@@ -32,10 +35,7 @@ func FromTerraform(data []byte) (clusters []LKECluster, notes []string, err erro
 	if err := cmp.Or(manifest.UniqueKeys(data), json.Unmarshal(data, &shown)); err != nil {
 		return nil, nil, fmt.Errorf("it is not what terraform show -json prints: %w", err)
 	}
-	state := shown.Values
-	if state == nil {
-		state = shown.PlannedValues
-	}
+	state := cmp.Or(shown.Values, shown.PlannedValues)
 	switch major, _, _ := strings.Cut(shown.FormatVersion, "."); {
 	case shown.FormatVersion == "" || state == nil:
 		return nil, nil, errors.New("it is not what terraform show -json prints: it has no values; to read a state file, run " +
@@ -43,11 +43,7 @@ func FromTerraform(data []byte) (clusters []LKECluster, notes []string, err erro
 	case major != "0" && major != "1":
 		return nil, nil, fmt.Errorf("its format_version is %s, and 1 is the newest supported one", shown.FormatVersion)
 	}
-	return state.clusters()
-}
-
-type terraformState struct {
-	RootModule terraformModule `json:"root_module"`
+	return state.RootModule.clusters()
 }
 
 type terraformModule struct {
@@ -115,10 +111,10 @@ func (p terraformPool) pool() LKEPool {
 	return out
 }
 
-func (s terraformState) clusters() (clusters []LKECluster, notes []string, err error) {
+func (root terraformModule) clusters() (clusters []LKECluster, notes []string, err error) {
 	var alone []poolResource
 	deposed := map[int]bool{} // LKE pools, which the cluster may also list
-	modules := []terraformModule{s.RootModule}
+	modules := []terraformModule{root}
 	for len(modules) > 0 {
 		m := modules[0]
 		modules = append(modules[1:], m.ChildModules...)
@@ -206,14 +202,10 @@ func withPools(clusters []LKECluster, alone []poolResource) ([]LKECluster, error
 				return nil, fmt.Errorf("LKE pool %d of cluster %s has no type", p.ID, c.Label)
 			}
 		}
-		if c.ID == 0 || c.has(0) {
+		if c.ID == 0 || slices.ContainsFunc(c.Pools, func(p LKEPool) bool { return p.ID == 0 }) {
 			return nil, fmt.Errorf("cluster %s, or an LKE pool of it, is planned and not created: it has no ID; apply the plan "+
 				"first", c.Label)
 		}
 	}
 	return clusters, nil
-}
-
-func (c LKECluster) has(pool int) bool {
-	return slices.ContainsFunc(c.Pools, func(p LKEPool) bool { return p.ID == pool })
 }

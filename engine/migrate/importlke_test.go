@@ -148,7 +148,7 @@ func written(t *testing.T, c LKECluster) ([]txtar.File, compile.Result) {
 		t.Fatal(err)
 	}
 	moved := ImportLKE(c, plans, func(map[string]any) bool { return false })
-	made, err := Write(t.Context(), moved.Objects, config.Cluster{Name: c.Label, Region: c.Region, Tier: c.Tier}, "")
+	made, err := Write(t.Context(), moved.Objects, config.Cluster{Name: c.Label, Region: c.Region, Tier: c.Tier})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,10 +41,8 @@ func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, othe
 // passedOver is the kind of a skipped object, with its group if only that differs from what can be imported.
 func passedOver(obj map[string]any) string {
 	kind := manifest.Kind(obj)
-	for _, table := range schemas.Document() {
-		if table.Object != nil && table.Object.Kind == kind {
-			return kind + " of " + manifest.APIVersion(obj)
-		}
+	if _, known := ofKind(kind); known {
+		return kind + " of " + manifest.APIVersion(obj)
 	}
 	return kind
 }

@@ -128,15 +128,14 @@ func otherVersion(obj map[string]any) string {
 	if manifest.Kind(obj) == "Provisioner" {
 		return "a Provisioner is older than Karpenter 1, and has no block: write it as a NodePool"
 	}
-	for _, table := range schemas.Document() {
-		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) {
-			if version == "" {
-				return "it has no apiVersion: write apiVersion: " + table.Object.APIVersion
-			}
-			return fmt.Sprintf("its apiVersion is %s: write apiVersion: %s", version, table.Object.APIVersion)
-		}
+	switch object, known := ofKind(manifest.Kind(obj)); {
+	case !known:
+		return fmt.Sprintf("there is no block for a %s", manifest.Kind(obj))
+	case version == "":
+		return "it has no apiVersion: write apiVersion: " + object.APIVersion
+	default:
+		return fmt.Sprintf("its apiVersion is %s: write apiVersion: %s", version, object.APIVersion)
 	}
-	return fmt.Sprintf("there is no block for a %s", manifest.Kind(obj))
 }
 
 // Meant reports whether an object has a kind with a block, in any version, or had one before
@@ -149,9 +148,8 @@ func Meant(obj map[string]any) bool {
 	if grouped && !strings.Contains(group, "karpenter") {
 		return false
 	}
-	return manifest.Kind(obj) == "Provisioner" || slices.ContainsFunc(schemas.Document(), func(table schemas.Block) bool {
-		return table.Object != nil && table.Object.Kind == manifest.Kind(obj)
-	})
+	_, known := ofKind(manifest.Kind(obj))
+	return known || manifest.Kind(obj) == "Provisioner"
 }
 
 // beforeV1 is what to do about objects of Karpenter before version 1, whose fields differ: read as v1, they would have

@@ -338,9 +338,11 @@ func going(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool) (
 	if err != nil {
 		return nil, err
 	}
-	if back := newcomer(h.Pools, pools); back != nil {
-		return nil, fmt.Errorf("NodePool %s was created again: stop Flux, Argo CD or what else applies it, and run "+
-			"this again", back.Name)
+	for _, pool := range h.Pools {
+		if !slices.ContainsFunc(pools, func(o *karpv1.NodePool) bool { return o.UID == pool.UID }) {
+			return nil, fmt.Errorf("NodePool %s was created again: stop Flux, Argo CD or what else applies it, and run "+
+				"this again", pool.Name)
+		}
 	}
 	for _, claim := range h.Claims {
 		if claim.DeletionTimestamp.IsZero() {
@@ -350,16 +352,6 @@ func going(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool) (
 		}
 	}
 	return remaining(h), nil
-}
-
-// newcomer returns a pool that is not among others; nil if all are.
-func newcomer(pools, others []*karpv1.NodePool) *karpv1.NodePool {
-	for _, pool := range pools {
-		if !slices.ContainsFunc(others, func(o *karpv1.NodePool) bool { return o.UID == pool.UID }) {
-			return pool
-		}
-	}
-	return nil
 }
 
 // remaining counts nodes by pool: those with a NodeClaim, and those without one that have a

@@ -43,10 +43,8 @@ func FindClusters(fsys fs.FS, below string) (found []string, err error) {
 
 // HasCluster reports whether a directory has files of configuration.
 func HasCluster(fsys fs.FS, dir string) bool {
-	entries, err := fs.ReadDir(fsys, dir)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() && load.Belongs(e.Name())
-	})
+	names, err := listed(fsys, dir)
+	return err == nil && len(names) > 0
 }
 
 // Reaches reports whether a change of a repository from one state to another can change what a
@@ -60,16 +58,10 @@ func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
 		return true, nil
 	}
 	for _, d := range reach.Directories {
-		before, err := listed(base, d)
-		if err != nil {
+		before, beforeErr := listed(base, d)
+		after, afterErr := listed(head, d)
+		if err := errors.Join(beforeErr, afterErr); err != nil || !slices.Equal(before, after) {
 			return true, err
-		}
-		after, err := listed(head, d)
-		if err != nil {
-			return true, err
-		}
-		if !slices.Equal(before, after) {
-			return true, nil
 		}
 		reach.Files = append(reach.Files, after...)
 	}

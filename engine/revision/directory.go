@@ -117,22 +117,17 @@ func (o Options) place(dir string) (root, below string) {
 // repository finds the root of the repository of a directory: the nearest directory with .git, which is
 // a file in a linked worktree. below is the directory in it.
 func repository(dir string) (root, below string, ok bool) {
-	abs, err := filepath.Abs(dir)
+	abs, err := resolved(dir)
 	if err != nil {
 		return "", "", false
 	}
-	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+	dotGit := source.DotGit(abs)
+	if dotGit == "" {
 		return "", "", false
 	}
-	for root := abs; ; root = filepath.Dir(root) {
-		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
-			below, err := filepath.Rel(root, abs)
-			return root, filepath.ToSlash(below), err == nil
-		}
-		if root == filepath.Dir(root) {
-			return "", "", false
-		}
-	}
+	root = filepath.Dir(dotGit)
+	below, err = filepath.Rel(root, abs)
+	return root, filepath.ToSlash(below), err == nil
 }
 
 // named returns the catalogue of --catalog; nil if there is none.

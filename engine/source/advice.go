@@ -49,7 +49,7 @@ func quoted(word string) string {
 // fetch is the command that fetches a branch with its history, or everything if the name is "".
 func (s *Source) fetch(remote, branch string) string {
 	words := []string{"fetch"}
-	if s.program.shallow() {
+	if s.program.shallow {
 		words = append(words, "--unshallow")
 	}
 	words = append(words, quoted(remote))

@@ -44,7 +44,7 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 	switch {
 	case err != nil:
 		return Revision{}, err
-	case len(bases) == 0 && s.program.shallow():
+	case len(bases) == 0 && s.program.shallow:
 		return Revision{}, s.incomplete(fmt.Errorf("the merge base with %s is not in this shallow clone",
 			to.name))
 	case len(bases) == 0:

@@ -19,13 +19,14 @@ import (
 
 // program reads a repository with the program git.
 type program struct {
-	ctx       context.Context // of the command: no git process outlives it
-	path      string          // of git
-	dir       string
-	env       []string
-	isShallow bool
+	ctx     context.Context // of the command: no git process outlives it
+	path    string          // of git
+	dir     string
+	env     []string
+	shallow bool
 
-	objects string // the directory
+	objects  string // the directory
+	boundary string // the file with the oldest commits of a shallow clone
 
 	mu    sync.Mutex
 	batch *batch // nil before the first question, and after it has ended
@@ -43,7 +44,7 @@ func (s *Source) open(ctx context.Context, abs string) error {
 	if linked, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = linked
 	}
-	around, asked := dotGit(abs), s.getenv("GIT_DIR")
+	around, asked := DotGit(abs), s.getenv("GIT_DIR")
 	if around == "" && asked == "" {
 		return ErrNoRepository
 	}
@@ -63,24 +64,29 @@ func (s *Source) open(ctx context.Context, abs string) error {
 		}
 	}
 	out, err := p.run("rev-parse", "--show-toplevel", "--absolute-git-dir", "--is-shallow-repository",
-		"--git-path", "objects")
+		"--git-path", "objects", "--git-path", "shallow")
 	if err != nil {
 		return fmt.Errorf("read the Git repository of %s: %w", abs, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(lines) != 4 {
+	if len(lines) != 5 {
 		return fmt.Errorf("read the Git repository of %s: unexpected answer from git, which may be too old: %q", abs, out)
 	}
-	s.top, p.isShallow, p.objects = lines[0], lines[2] == "true", lines[3]
-	if !filepath.IsAbs(p.objects) {
-		p.objects = filepath.Join(p.dir, p.objects)
-	}
+	s.top, p.shallow, p.objects, p.boundary = lines[0], lines[2] == "true", p.absolute(lines[3]), p.absolute(lines[4])
 	s.program, s.submodule = p, strings.Contains(filepath.ToSlash(lines[1]), "/.git/modules/")
 	if around != "" && asked != "" && !samePlace(asked, lines[1]) {
 		return advise(fmt.Errorf("GIT_DIR names the repository %s, but %s is in %s", asked, abs,
 			lines[1]), "unset GIT_DIR GIT_WORK_TREE")
 	}
 	return nil
+}
+
+// absolute is the path of a file that git names.
+func (p *program) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(p.dir, name)
 }
 
 func samePlace(a, b string) bool {
@@ -162,8 +168,6 @@ func none(err error) bool {
 	return ok && exit.ExitCode() == 1
 }
 
-func (p *program) shallow() bool { return p.isShallow }
-
 func (p *program) mergeBases(a, b string) ([]string, error) {
 	out, err := p.run("merge-base", "--all", a, b)
 	if none(err) {
@@ -173,18 +177,10 @@ func (p *program) mergeBases(a, b string) ([]string, error) {
 }
 
 func (p *program) cut(a, b, base string) (bool, error) {
-	if !p.isShallow {
+	if !p.shallow {
 		return false, nil
 	}
-	file, err := p.run("rev-parse", "--git-path", "shallow")
-	if err != nil {
-		return false, err
-	}
-	file = strings.TrimSpace(file)
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(p.dir, file)
-	}
-	ends, err := os.ReadFile(file)
+	ends, err := os.ReadFile(p.boundary)
 	if err != nil {
 		return false, fmt.Errorf("read the boundary of the shallow clone: %w", err)
 	}

@@ -123,8 +123,8 @@ func dirIn(top, abs string) (string, error) {
 	return filepath.ToSlash(below), nil
 }
 
-// dotGit returns the nearest .git around a directory; "" if there is none.
-func dotGit(abs string) string {
+// DotGit returns the nearest .git around a directory; "" if there is none.
+func DotGit(abs string) string {
 	for dir := abs; ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
 		if _, err := os.Lstat(at); err == nil {
@@ -209,7 +209,7 @@ func (s *Source) notFound(ref string) error {
 func (s *Source) revision(c commit, why string) (Revision, error) {
 	of := commitTree{s.program, &atomic.Bool{}}
 	tree := newTree(of, c.tree)
-	dir, err := tree.real(s.dir)
+	dir, _, err := tree.find(s.dir, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, err = s.dir, nil
 	}

@@ -128,20 +128,13 @@ func (t treeFS) open(name string) (fs.File, error) {
 	return &treeFile{info, bytes.NewReader(o.data)}, nil
 }
 
-// real returns the path without links; fs.ErrNotExist if it does not exist.
-func (t treeFS) real(name string) (string, error) {
-	at, _, err := t.find(name, true)
-	return at, err
-}
-
 // find returns the entry at a path, and its path without links if links are followed. Otherwise a link
-// is an error.
+// is an error. It is fs.ErrNotExist if there is no such path.
 func (t treeFS) find(name string, follow bool) (at string, found entry, err error) {
 	if !fs.ValidPath(name) {
 		return "", entry{}, fs.ErrInvalid
 	}
-	root := entry{mode: modeTree, id: t.id}
-	at, found = ".", root
+	at, found = ".", entry{mode: modeTree, id: t.id}
 	todo, links := strings.Split(name, "/"), 0
 	for len(todo) > 0 {
 		step := todo[0]

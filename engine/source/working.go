@@ -58,7 +58,7 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 		return nil, err
 	}
 	s := &Source{getenv: os.Getenv}
-	if dotGit(abs) != "" {
+	if DotGit(abs) != "" {
 		s.getenv = func(string) string { return "" } // the variables of a hook may concern another repository
 	}
 	err = s.open(ctx, abs)

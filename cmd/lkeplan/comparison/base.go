@@ -56,7 +56,7 @@ func (d *Comparison) compileBase(
 func (d *Comparison) lastApplied(
 	ctx context.Context, c *Compared, opts compile.Options,
 ) (before compile.Result, rules plan.Revision, err error) {
-	if kind, _, _ := strings.Cut(d.rules, ":"); d.rules != "" && kind != "git" && kind != "dir" {
+	if kind := kindOf(d.rules); d.rules != "" && kind != "git" && kind != "dir" {
 		return before, rules, fmt.Errorf("--guards %s: write git:REF or dir:PATH", d.rules)
 	}
 	before, against, own, err := d.configuration(ctx, c, d.rules, opts)

@@ -76,10 +76,26 @@ func (d *Comparison) checkPlaces() error {
 	return nil
 }
 
+// kindOf is the part of a place before the colon: live, or snapshot of snapshot:FILE.
+func kindOf(place string) string {
+	kind, _, _ := strings.Cut(place, ":")
+	return kind
+}
+
 // ofCluster reports whether the base is a cluster or a snapshot of one.
 func (d *Comparison) ofCluster() bool {
-	kind, _, _ := strings.Cut(d.Base, ":")
-	return kind == "live" || kind == "snapshot"
+	return kindOf(d.Base) == "live" || kindOf(d.Base) == "snapshot"
+}
+
+// InGit reports whether the base is a commit.
+func (d *Comparison) InGit() bool { return kindOf(d.Base) == "" || kindOf(d.Base) == "git" }
+
+// snapshotFile is the file of a snapshot: that of a directory, in a directory of snapshots, if several are compared.
+func (d *Comparison) snapshotFile(name string) string {
+	if d.member == nil {
+		return name
+	}
+	return filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
 }
 
 // view opens the cluster or a snapshot. Reading it is an error if it is neither the cluster of the
@@ -100,9 +116,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 		c.Cluster = live.cluster
 		return Tied(live.view, live.cluster, c.Head, other), plan.Revision{Kind: "live", Ref: live.cluster.Place()}, nil
 	case "snapshot":
-		if d.member != nil {
-			name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
-		}
+		name = d.snapshotFile(name)
 		snapshot, err := revision.SavedSnapshot(name, time.Now())
 		if err != nil {
 			return nil, plan.Revision{}, err

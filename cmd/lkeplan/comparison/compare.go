@@ -104,19 +104,15 @@ func (d *Comparison) AtFlag(cmd *cobra.Command) {
 
 // Effects says when flags have an effect: some are for some bases only.
 func (d *Comparison) Effects() flags.Effects {
-	base := func() string { kind, _, _ := strings.Cut(d.Base, ":"); return kind }
-	asks := flags.Effect{
-		When: func([]string) bool { return base() == "live" || d.Nodes == "live" || d.pods.Live() },
-		Else: "is for --base live, --nodes live or --workloads live: without one of them no cluster is read",
-	}
 	return d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it").And(
+		flags.ClusterEffects(func() bool { return kindOf(d.Base) == "live" || d.Nodes == "live" || d.pods.Live() },
+			"is for --base live, --nodes live or --workloads live: without one of them no cluster is read"),
 		flags.Effects{
-			"kubeconfig": asks, "context": asks, "request-timeout": asks,
 			"server-dry-run": {
-				When: func([]string) bool { return base() == "live" }, Else: "is for --base live: it needs an API server",
+				When: func([]string) bool { return kindOf(d.Base) == "live" }, Else: "is for --base live: it needs an API server",
 			},
 			"prune": {
-				When: func([]string) bool { return base() == "live" || base() == "snapshot" },
+				When: func([]string) bool { return d.ofCluster() },
 				Else: "is for a cluster as the base: --base live or snapshot:FILE",
 			},
 		})
@@ -204,8 +200,8 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 		return c, err
 	}
 	now := d.Now()
-	switch kind, _, _ := strings.Cut(d.Base, ":"); {
-	case kind == "live" || kind == "snapshot":
+	switch {
+	case d.ofCluster():
 		against, err = d.withCluster(ctx, &c, compare.LiveOptions{
 			Base: c.Base, Prices: prices, Now: now, Prune: d.Prune, PruneNow: c.Rules.Guards.PruneNow,
 		})
@@ -235,8 +231,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 // Compile compiles head, and the base git:REF or dir:PATH if there is one. It compares
 // nothing.
 func (d *Comparison) Compile(ctx context.Context) (c Compared, against plan.Revision, err error) {
-	kind, _, _ := strings.Cut(d.Base, ":")
-	if d.Base != "" && kind != "git" && kind != "dir" {
+	if kind := kindOf(d.Base); d.Base != "" && kind != "git" && kind != "dir" {
 		return c, against, fmt.Errorf("--base %s: write git:REF or dir:PATH", d.Base)
 	}
 	opts, err := d.compileHead(ctx, &c)

@@ -105,11 +105,10 @@ func declaredTwice(all []*Branch) {
 
 // suits refuses flags that are for one directory only.
 func (d *Comparison) suits(s Selection) error {
-	kind, _, _ := strings.Cut(d.Base, ":")
 	switch {
-	case s.Affected && kind != "" && kind != "git":
+	case s.Affected && !d.InGit():
 		return errors.New("--affected is for a base in Git: it compares files")
-	case kind == "plan":
+	case kindOf(d.Base) == "plan":
 		return errors.New("--base plan:FILE is for one directory")
 	case d.Access.Context != "":
 		return errors.New("--context is for one directory: each of several uses the context with the name of its cluster")
@@ -203,17 +202,22 @@ func conclude(stderr io.Writer, all []*Branch, unreached []string) (reports.Repo
 	return sum, verdict.AsError()
 }
 
-// InGit reports whether the base is a commit.
-func (d *Comparison) InGit() bool {
-	kind, _, _ := strings.Cut(d.Base, ":")
-	return kind == "" || kind == "git"
-}
-
-// DiffSeveral writes one report of several directories, or of a removed one.
-func (d *Comparison) DiffSeveral(cmd *cobra.Command, s Selection, detailed bool, out *flags.Output) error {
+// RunSeveral writes one report of several directories, or of a removed one. Save saves the plan of each; nil saves none.
+func (d *Comparison) RunSeveral(cmd *cobra.Command, s Selection, detailed bool, out *flags.Output,
+	save func([]*Branch) error) error {
 	all, unreached, err := d.several(cmd.Context(), s, detailed)
 	if err != nil {
 		return err
+	}
+	if save != nil {
+		for _, b := range all {
+			if b.Reported.Digest, err = b.Found.Plan.Digest(); err != nil {
+				return err
+			}
+		}
+		if err := save(all); err != nil {
+			return err
+		}
 	}
 	sum, verdict := conclude(d.Env.Stderr, all, unreached)
 	about := d.About(cmd)
@@ -223,30 +227,6 @@ func (d *Comparison) DiffSeveral(cmd *cobra.Command, s Selection, detailed bool,
 		}
 		sum = all[0].Reported
 	}
-	if err := out.Write(d.Env.Data(), d.Env.Getenv, sum, about); err != nil {
-		return err
-	}
-	return verdict
-}
-
-// PlanSeveral writes one report of several directories, and saves the plan of each.
-func (d *Comparison) PlanSeveral(cmd *cobra.Command, s Selection, detailed bool, out *flags.Output,
-	save func([]*Branch) error) error {
-	all, unreached, err := d.several(cmd.Context(), s, detailed)
-	if err != nil {
-		return err
-	}
-	for _, b := range all {
-		if b.Reported.Digest, err = b.Found.Plan.Digest(); err != nil {
-			return err
-		}
-	}
-	if err := save(all); err != nil {
-		return err
-	}
-	sum, verdict := conclude(d.Env.Stderr, all, unreached)
-	about := d.About(cmd)
-	about.Apply = nil
 	if err := out.Write(d.Env.Data(), d.Env.Getenv, sum, about); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -92,10 +91,7 @@ func (d *Comparison) podsOf(c *Compared) (podsource.Flags, error) {
 		case "live":
 			return podsource.Live(), nil
 		case "snapshot":
-			if d.member != nil {
-				name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
-			}
-			return podsource.Implied(name), nil
+			return podsource.Implied(d.snapshotFile(name)), nil
 		}
 	}
 	return d.pods, nil

@@ -16,7 +16,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/release"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -102,8 +101,8 @@ func Versions() string {
 	for _, module := range info.Deps {
 		required[module.Path] = module.Version
 	}
-	commit := cmp.Or(release.Setting(info, "vcs.revision"), "unknown") // a release is known by its version
-	if release.Setting(info, "vcs.modified") == "true" {
+	commit := cmp.Or(compile.BuildSetting(info, "vcs.revision"), "unknown") // a release is known by its version
+	if compile.BuildSetting(info, "vcs.modified") == "true" {
 		commit += " with uncommitted changes"
 	}
 	kubernetes := required["k8s.io/api"] // v0.36.4 belongs to Kubernetes v1.36.4
@@ -116,7 +115,7 @@ func Versions() string {
 }
 
 // Version is the version of the program.
-func Version() string { return release.Version() }
+func Version() string { return compile.Version() }
 
 // CommandLine is the command line of a command with the arguments and some flags of the
 // command that runs; nil means all its flags.

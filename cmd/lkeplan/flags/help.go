@@ -105,8 +105,8 @@ func Group(root *cobra.Command, title string, commands ...*cobra.Command) {
 	}
 }
 
-// ExplainMistakes lets a command report a mistake in its arguments on one line, with a
-// suggestion.
+// ExplainMistakes lets a command and its commands report a mistake in their arguments on one line,
+// with a suggestion.
 func ExplainMistakes(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
@@ -127,6 +127,9 @@ func ExplainMistakes(cmd *cobra.Command) {
 	})
 	if !cmd.HasSubCommands() {
 		return
+	}
+	for _, sub := range cmd.Commands() {
+		ExplainMistakes(sub)
 	}
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -2,12 +2,9 @@ package flags
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // renamed is the old spelling of a flag.
@@ -32,9 +29,7 @@ func Same(text string) (string, error) { return text, nil }
 
 // Deprecate prints that an old spelling is replaced by a new one.
 func Deprecate(cmd *cobra.Command, old, now string) {
-	var p diag.Page
-	p.Line(0, "lkeplan: %s is deprecated; write %s", old, now)
-	fmt.Fprint(cmd.ErrOrStderr(), p.String())
+	Say(cmd.ErrOrStderr(), "lkeplan: %s is deprecated; write %s", old, now)
 }
 
 // String implements pflag.Value.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/release"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
@@ -51,7 +50,7 @@ func (s *Source) Directory(ctx context.Context, args []string) (fs.FS, compile.O
 }
 
 // Release is that of this program, for required_version.
-func Release() string { return release.Of(release.Version()) }
+func Release() string { return compile.Release(compile.Version()) }
 
 // ClusterFlags adds the flags that choose the cluster that a command connects to.
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
@@ -65,11 +64,21 @@ func KubeconfigFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 		"read the kubeconfig in `FILE` (default: $KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().Var((*requestTimeout)(&access.Timeouts), "request-timeout", "wait at most `TIME` for each answer of the API server; 0 "+
 		"means no limit (default: 30s to read, 70s to write)")
-	access.Say = func(what string) {
-		var p diag.Page
-		p.Line(0, "lkeplan: %s", what)
-		_, _ = io.WriteString(env.Stderr, p.String())
-	}
+	access.Say = func(what string) { Say(env.Stderr, "lkeplan: %s", what) }
+}
+
+// Say writes one line about the work of a command.
+func Say(stderr io.Writer, format string, args ...any) {
+	var p diag.Page
+	p.Line(0, format, args...)
+	_, _ = io.WriteString(stderr, p.String())
+}
+
+// ClusterEffects says that the flags of ClusterFlags have an effect if a command connects to a cluster. Instead is the
+// error of each of them if it does not.
+func ClusterEffects(connects func() bool, instead string) Effects {
+	asks := Effect{When: func([]string) bool { return connects() }, Else: instead}
+	return Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}
 }
 
 // requestTimeout is the flag for how long to wait for the API server. It implements pflag.Value.

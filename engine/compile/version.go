@@ -1,6 +1,4 @@
-// Package release tells which release of lkeplan a program is. It knows only how the program was
-// built.
-package release
+package compile
 
 import (
 	"runtime/debug"
@@ -9,8 +7,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// Version is the module version that the program was built from, or "devel" and the commit if it was
-// built from a checkout.
+// Version is the version of this program: the module version that it was built from, or "devel" and the
+// commit if it was built from a checkout.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -19,23 +17,23 @@ func Version() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	if commit := Setting(info, "vcs.revision"); commit != "" {
+	if commit := BuildSetting(info, "vcs.revision"); commit != "" {
 		return "devel-" + commit[:min(12, len(commit))]
 	}
 	return "devel"
 }
 
-// Of is the release of a version, for required_version. It is "" for programs that were built from a
+// Release is the release of a version, for required_version. It is "" for programs that were built from a
 // checkout, which satisfy all constraints; their version is that of the commit, v0.0.0-TIME-COMMIT.
-func Of(version string) string {
+func Release(version string) string {
 	if strings.HasPrefix(version, "devel") || module.IsPseudoVersion(version) || strings.HasSuffix(version, "+dirty") {
 		return ""
 	}
 	return version
 }
 
-// Setting is a setting of the build; "" if it is unknown.
-func Setting(info *debug.BuildInfo, key string) string {
+// BuildSetting is a setting of the build; "" if it is unknown.
+func BuildSetting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {
 			return s.Value
