@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/kube/deploy"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -264,7 +264,7 @@ func (p Installation) rights(ctx context.Context) []Finding {
 		return notKnown(of, err)
 	}
 	instances := p.settings(ctx).instances
-	needed, err := deploy.Needed(instances)
+	needed, err := kube.NeededRights(instances)
 	if err != nil {
 		return notKnown(of, err)
 	}
@@ -310,7 +310,7 @@ func (p Installation) rights(ctx context.Context) []Finding {
 func (p Installation) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
 	var refused []string
 	for _, right := range needed {
-		if right.Namespace == deploy.Namespace {
+		if right.Namespace == kube.DeployNamespace {
 			right.Namespace = d.namespace
 		}
 		allowed, err := p.Cluster.May(ctx, d.namespace, d.account, right)
