@@ -157,16 +157,7 @@ func (s Status) only(pool string) (Status, error) {
 
 // keep filters a list; nil stays nil, which is unknown.
 func keep[T any](all []T, some func(T) bool) []T {
-	if all == nil {
-		return nil
-	}
-	kept := []T{}
-	for _, one := range all {
-		if some(one) {
-			kept = append(kept, one)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !some(one) })
 }
 
 // ifListed is the report on a kind; nil if the kind could not be listed.

@@ -11,7 +11,6 @@ import (
 	conditions "github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/json"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -134,12 +133,8 @@ func ToReplace(l cluster.Snapshot, now time.Time) (map[string]bool, error) {
 // objects are the pools of Linode and their classes, in the form of a plan.
 func (w *statusReader) objects() (objects []config.Object, err error) {
 	add := func(apiVersion, kind, block string, obj any) error {
-		raw, err := json.Marshal(obj) // the converter of apimachinery writes Karpenter's durations as bytes
+		fields, err := manifest.Untyped(obj)
 		if err != nil {
-			return err
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(raw, &fields); err != nil {
 			return err
 		}
 		fields["apiVersion"], fields["kind"] = apiVersion, kind
@@ -235,25 +230,24 @@ func (r rolls) stateOf(n NodeRow) NodeState {
 func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
 	says := []Remark{}
 	set := pool.StatusConditions(conditions.WithObservedOnly())
-	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
-		switch c := set.Get(kind); {
-		case !c.IsFalse():
-		case kind == karpv1.ConditionTypeNodeClassReady:
-			text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
-			says = append(says, Remark{What: RemarkClass, Text: text, Since: moment(c.LastTransitionTime.Time)})
-		default:
-			says = append(says, Remark{What: RemarkNotReady, Text: "it gets no nodes: " + c.Message,
-				Since: moment(c.LastTransitionTime.Time)})
+	if c := set.Get(karpv1.ConditionTypeValidationSucceeded); c.IsFalse() {
+		says = append(says, Remark{What: RemarkNotReady, Text: "it gets no nodes: " + c.Message,
+			Since: moment(c.LastTransitionTime.Time)})
+	}
+	if c := set.Get(karpv1.ConditionTypeNodeClassReady); c.IsFalse() {
+		text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
+		says = append(says, Remark{What: RemarkClass, Text: text, Since: moment(c.LastTransitionTime.Time)})
+	}
+	for _, of := range []struct {
+		condition string
+		what      RemarkKind
+	}{
+		{linode.ConditionOutOfStock, RemarkStock}, {linode.ConditionReplicaFailure, RemarkReplicas},
+		{limits.ConditionReplacementsStopped, RemarkLoop},
+	} {
+		if c := set.Get(of.condition); c.IsTrue() {
+			says = append(says, remark(of.what, c.Message, c.LastTransitionTime))
 		}
-	}
-	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
-		says = append(says, remark(RemarkStock, c.Message, c.LastTransitionTime))
-	}
-	if c := set.Get(linode.ConditionReplicaFailure); c.IsTrue() {
-		says = append(says, remark(RemarkReplicas, c.Message, c.LastTransitionTime))
-	}
-	if c := set.Get(limits.ConditionReplacementsStopped); c.IsTrue() {
-		says = append(says, remark(RemarkLoop, c.Message, c.LastTransitionTime))
 	}
 	var full []string
 	for _, a := range capacityLimits {
@@ -404,7 +398,7 @@ func (w *statusReader) refusals(pool string) (says []Remark) {
 
 // undeleted is the condition of a claim whose machine cannot be deleted; nil for others.
 func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
-	c := nc.StatusConditions(conditions.WithObservedOnly()).Get(nodeclaim.ConditionMachineDeleted)
+	c := condition(nc, nodeclaim.ConditionMachineDeleted)
 	if nc.DeletionTimestamp.IsZero() || !c.IsFalse() {
 		return nil
 	}

@@ -57,7 +57,6 @@ func (w *statusReader) waiting(s Status) []Workload {
 				load.Pools = append(load.Pools, pool.Name)
 			}
 		}
-		slices.Sort(load.Pools)
 		load.Reasons = w.reasons(pods, load.Pools, s)
 		all = append(all, load)
 	}
@@ -279,10 +278,8 @@ func (w *statusReader) nominated(message string) *karpv1.NodeClaim {
 	if w.Unread(cluster.KindClaims) != "" {
 		return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
-	for _, nc := range w.Claims {
-		if nc.Name == name && nc.DeletionTimestamp.IsZero() {
-			return nc
-		}
+	if nc := named(w.Claims, name); nc != nil && nc.DeletionTimestamp.IsZero() {
+		return nc
 	}
 	return nil
 }

@@ -225,15 +225,7 @@ func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 		return plainly("unknown: " + unread)
 	}
 	events := w.events.About(of...)
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int {
-		switch joins := saysWhyUnjoined(a); {
-		case joins == saysWhyUnjoined(b):
-			return 0
-		case joins:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(!saysWhyUnjoined(a), !saysWhyUnjoined(b)) })
 	seen := map[string]bool{}
 	for _, e := range events {
 		if seen[e.Reason] || len(lines) == 5 {

@@ -26,24 +26,15 @@ import (
 
 // pod explains where a pod runs, or why it has no node.
 func (w *explainer) pod(ctx context.Context, a *Answer) error {
-	var pod *corev1.Pod
-	var names []string
-	for _, p := range w.Pods {
-		if p.Namespace == a.Namespace {
-			names = append(names, p.Name)
-			if p.Name == a.Name {
-				pod = p
-			}
-		}
-	}
-	name := a.Namespace + "/" + a.Name
+	pods := keep(w.Pods, func(p *corev1.Pod) bool { return p.Namespace == a.Namespace })
+	pod := named(pods, a.Name)
 	switch {
 	case pod == nil:
-		return w.absent("pod", a.Namespace, a.Name, names)
+		return w.absent("pod", a.Namespace, a.Name, namesOf(pods))
 	case pod.Spec.NodeName != "":
 		return w.running(a, pod)
 	case !PodWaits(pod):
-		a.Summary = fmt.Sprintf("Pod %s is being deleted.", name)
+		a.Summary = fmt.Sprintf("Pod %s/%s is being deleted.", pod.Namespace, pod.Name)
 		return nil
 	}
 	a.Summary = fmt.Sprintf("%s has waited for a node for %s.", full(pod), w.age(pod.CreationTimestamp.Time))
@@ -200,7 +191,7 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 			continue
 		}
 		line.Pools = []string{r.Pool}
-		if pool := w.poolNamed(r.Pool); pool != nil {
+		if pool := named(w.Snapshot.Pools, r.Pool); pool != nil {
 			if _, condemned := pool.Annotations[schemas.AnnotationRemoval]; condemned {
 				line.Text = "it is draining, and creates no nodes unless it is declared again."
 			}
@@ -258,14 +249,12 @@ func (w *explainer) room(name string) string {
 
 // pool explains the state of a pool, and what it can create now.
 func (w *explainer) pool(a *Answer) error {
-	var names []string
-	for _, p := range w.Snapshot.Pools {
-		if names = append(names, p.Name); p.Name == a.Name {
-			w.explainPool(a, p)
-			return nil
-		}
+	pool := named(w.Snapshot.Pools, a.Name)
+	if pool == nil {
+		return w.absent("pool", "", a.Name, namesOf(w.Snapshot.Pools))
 	}
-	return w.absent("pool", "", a.Name, names)
+	w.explainPool(a, pool)
+	return nil
 }
 
 // forecasts compare what the current revisions of NodePlans foretold for a pool with what has happened so far.
@@ -291,13 +280,9 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 			continue
 		}
 		a.Summary = w.summary(p)
-		var texts []string
-		for _, c := range p.States {
-			texts = append(texts, fmt.Sprintf("%d %s", c.Nodes, c.State))
-		}
-		lines := plainly(texts...)
-		if len(texts) > 0 {
-			lines = plainly(strings.Join(texts, ", "))
+		var lines []Line
+		if len(p.States) > 0 {
+			lines = plainly(statesText(p.States))
 		}
 		for _, r := range p.Says {
 			lines = append(lines, Line{Text: r.Text, quoted: r.quoted})
@@ -356,13 +341,7 @@ func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {
 		return w.unknown("the region of the cluster", kindsOfRegion...)
 	}
-	want := instancetype.RequirementsOf(pool)
-	var allowed []*cloudprovider.InstanceType
-	for _, it := range w.types().List() {
-		if want.Intersects(it.Requirements) == nil {
-			allowed = append(allowed, it)
-		}
-	}
+	allowed := w.allowed(pool)
 	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {
 		one, other := w.price(a.Name), w.price(b.Name)
 		if one.Known() != other.Known() { // unknown prices come last

@@ -43,10 +43,10 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, e
 		return "", nil, err
 	}
 	var texts []string
-	drifted, marked := isTrue(nc, karpv1.ConditionTypeDrifted)
-	going, goes := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
+	drifted, going := condition(nc, karpv1.ConditionTypeDrifted), condition(nc, karpv1.ConditionTypeDisruptionReason)
+	marked := drifted.IsTrue()
 	switch {
-	case goes:
+	case going.IsTrue():
 		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
 	case !nc.DeletionTimestamp.IsZero():
 		texts = append(texts, fmt.Sprintf("the deletion of NodeClaim %s started %s ago", nc.Name, w.age(nc.DeletionTimestamp.Time)))
@@ -137,12 +137,10 @@ func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.
 }
 
 func (w *explainer) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClass {
-	for _, class := range w.Classes {
-		if ref := nc.Spec.NodeClassRef; ref != nil && class.Name == ref.Name {
-			return class
-		}
+	if nc.Spec.NodeClassRef == nil {
+		return nil
 	}
-	return nil
+	return named(w.Classes, nc.Spec.NodeClassRef.Name)
 }
 
 // appliers are the NodePlans that have applied a pool.

@@ -58,12 +58,7 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 // relabeled explains that labels or annotations of a node changed without a replacement, or have not changed yet.
 func (w *explainer) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts []string) {
 	keys := strings.Join(inplace.Keys(pool), ", ")
-	var node *corev1.Node
-	for _, n := range w.Snapshot.Nodes {
-		if n.Name == nc.Status.NodeName {
-			node = n
-		}
-	}
+	node := named(w.Snapshot.Nodes, nc.Status.NodeName)
 	switch claim, onNode := inplace.TemplateOf(pool).Behind(nc, node); {
 	case claim || onNode:
 		texts = append(texts, "labels or annotations of the node change in place, and it does not have the current values yet: "+keys)
@@ -340,8 +335,8 @@ func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 			continue
 		}
 		nodes++
-		_, marked := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
-		if nc != but && (marked || !nc.DeletionTimestamp.IsZero() || !ready(w.Snapshot.Nodes, nc.Status.NodeName)) {
+		marked := condition(nc, karpv1.ConditionTypeDisruptionReason)
+		if nc != but && (marked.IsTrue() || !nc.DeletionTimestamp.IsZero() || !ready(w.Snapshot.Nodes, nc.Status.NodeName)) {
 			going = append(going, nc.Status.NodeName)
 		}
 	}
@@ -350,12 +345,12 @@ func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 
 // ready reports whether a Node is ready; true if that is unknown.
 func ready(nodes []*corev1.Node, name string) bool {
-	for _, n := range nodes {
-		if c := nodeutils.GetCondition(n, corev1.NodeReady); n.Name == name && c.Status != "" {
-			return c.Status == corev1.ConditionTrue
-		}
+	n := named(nodes, name)
+	if n == nil {
+		return true
 	}
-	return true
+	c := nodeutils.GetCondition(n, corev1.NodeReady)
+	return c.Status == "" || c.Status == corev1.ConditionTrue
 }
 
 func goes(nodes []string) string {
