@@ -78,17 +78,17 @@ func headline(r Report) string {
 		return diag.Counted(n.Nodes, "node")
 	}
 	var parts []string
-	if n := len(s.Deleted); n > 0 && s.NodesDeleted.Some() {
-		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), diag.Counted(n, "pool")))
-	}
-	if n := len(s.Rolled); n > 0 && s.NodesRolled.Some() {
-		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), diag.Counted(n, "pool")))
-	}
-	if n := len(s.Condemned); n > 0 && s.NodesDrained.Some() {
-		parts = append(parts, fmt.Sprintf("drains %s of %s", nodes(s.NodesDrained), diag.Counted(n, "pool")))
-	}
-	if n := len(s.Removable) - len(s.Unseen); n > 0 && s.NodesRemovable.Some() {
-		parts = append(parts, fmt.Sprintf("may remove %s of %s", nodes(s.NodesRemovable), diag.Counted(n, "pool")))
+	for _, part := range []struct {
+		verb  string
+		pools int
+		nodes plan.Count
+	}{
+		{"deletes", len(s.Deleted), s.NodesDeleted}, {"replaces", len(s.Rolled), s.NodesRolled},
+		{"drains", len(s.Condemned), s.NodesDrained}, {"may remove", len(s.Removable) - len(s.Unseen), s.NodesRemovable},
+	} {
+		if part.pools > 0 && part.nodes.Some() {
+			parts = append(parts, fmt.Sprintf("%s %s of %s", part.verb, nodes(part.nodes), diag.Counted(part.pools, "pool")))
+		}
 	}
 	if len(s.Unseen) > 0 {
 		parts = append(parts, "may remove nodes of unknown pools")
