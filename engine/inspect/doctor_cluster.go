@@ -60,19 +60,12 @@ func versionOf(minor, full string) Finding {
 
 // clock compares the API server's clock with that of this machine, read before and after.
 func clock(before, there, after time.Time) Finding {
-	off := time.Duration(0)
-	switch {
-	case there.Add(time.Second).Before(before):
-		off = before.Sub(there.Add(time.Second))
-	case there.After(after):
-		off = there.Sub(after)
+	off := max(before.Sub(there.Add(time.Second)), there.Sub(after))
+	if off <= clockOff {
+		return Finding{LevelOK, "clock", "the clocks of the API server and this machine agree", ""}
 	}
-	f := Finding{LevelOK, "clock", "the clocks of the API server and this machine agree", ""}
-	if off > clockOff {
-		f = Finding{LevelWarn, "clock", fmt.Sprintf("the clocks of the API server and this machine are %s apart", off.Round(time.Second)),
-			"synchronize the clocks with NTP; what doctor reports about Leases may be wrong"}
-	}
-	return f
+	return Finding{LevelWarn, "clock", fmt.Sprintf("the clocks of the API server and this machine are %s apart", off.Round(time.Second)),
+		"synchronize the clocks with NTP; what doctor reports about Leases may be wrong"}
 }
 
 // crds compares the CRDs of the cluster with those of this program.

@@ -72,7 +72,7 @@ func amountOf(name string, used, most resource.Quantity) Amount {
 
 // ownLimits are the limits of a NodePool, by name. Used is what its nodes have that are not
 // being deleted, as Karpenter counts, whether it runs or not.
-func (w *statusReader) ownLimits(pool *karpv1.NodePool) []Amount {
+func (w *reader) ownLimits(pool *karpv1.NodePool) []Amount {
 	amounts := []Amount{}
 	if len(pool.Spec.Limits) == 0 {
 		return amounts
@@ -88,7 +88,7 @@ func (w *statusReader) ownLimits(pool *karpv1.NodePool) []Amount {
 		used = pool.Status.Resources // as Karpenter last counted
 	}
 	unknown := w.Unread(cluster.KindClaims) != "" && len(used) == 0
-	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
+	plans := instancetype.Candidates(w.types().List(), instancetype.RequirementsOf(pool), nil)
 	for name, most := range pool.Spec.Limits {
 		if unknown {
 			amounts = append(amounts, Amount{Resource: string(name), Used: "?", Most: most.String(), Left: "?"})
@@ -114,7 +114,7 @@ func leastOf(plans []*cloudprovider.InstanceType, name corev1.ResourceName) (lea
 	return least
 }
 
-func (w *statusReader) limits() []LimitStatus {
+func (w *reader) limits() []LimitStatus {
 	limits := []LimitStatus{}
 	for _, cl := range w.Snapshot.Limits {
 		l := LimitStatus{Name: cl.Name, Pools: cl.Spec.NodePools, Amounts: sharedAmounts(cl), Says: []Remark{}}
@@ -166,7 +166,7 @@ type ClassStatus struct {
 }
 
 // classes are those with something to report, by name.
-func (w *statusReader) classes(r rolls) []ClassStatus {
+func (w *reader) classes(r rolls) []ClassStatus {
 	classes := []ClassStatus{}
 	for _, class := range w.Snapshot.Classes {
 		c := ClassStatus{Name: class.Name, Says: append(classRemarks(class),
@@ -218,7 +218,7 @@ type NodePlanStatus struct {
 	pools      []string
 }
 
-func (w *statusReader) nodePlans() []NodePlanStatus {
+func (w *reader) nodePlans() []NodePlanStatus {
 	plans := []NodePlanStatus{}
 	for _, np := range w.Plans {
 		plans = append(plans, nodePlanOf(np))

@@ -79,7 +79,7 @@ type rolls struct {
 }
 
 // rolls finds outdated nodes as Karpenter does, and what blocks their replacement.
-func (w *statusReader) rolls() (rolls, error) {
+func (w *reader) outdated() (rolls, error) {
 	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
 	nodes := compare.NodesOf(w.Claims, w.Snapshot.Nodes)
 	state := plan.State{Nodes: nodes, Now: w.Now}
@@ -123,15 +123,8 @@ func drift(obj map[string]any) (says []Remark, err error) {
 	return says, err
 }
 
-// ToReplace are the claims whose nodes will be replaced, by their names.
-func ToReplace(l cluster.Snapshot, now time.Time) (map[string]bool, error) {
-	w := &statusReader{Snapshot: l, Given: Given{Now: now}}
-	r, err := w.rolls()
-	return r.outdated, err
-}
-
 // objects are the pools of Linode and their classes, in the form of a plan.
-func (w *statusReader) objects() (objects []config.Object, err error) {
+func (w *reader) objects() (objects []config.Object, err error) {
 	add := func(apiVersion, kind, block string, obj any) error {
 		fields, err := manifest.Untyped(obj)
 		if err != nil {
@@ -168,7 +161,7 @@ func classOf(pool *karpv1.NodePool) string {
 }
 
 // pools are all pools by name, and last the nodes without a pool.
-func (w *statusReader) pools(screen Screen, r rolls) []PoolStatus {
+func (w *reader) pools(screen Screen, r rolls) []PoolStatus {
 	counts := map[string]map[NodeState]int{}
 	for _, n := range screen.Nodes {
 		if counts[n.Pool] == nil {
@@ -227,7 +220,7 @@ func (r rolls) stateOf(n NodeRow) NodeState {
 }
 
 // remarks are what to report about a pool.
-func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
+func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
 	says := []Remark{}
 	set := pool.StatusConditions(conditions.WithObservedOnly())
 	if c := set.Get(karpv1.ConditionTypeValidationSucceeded); c.IsFalse() {
@@ -266,7 +259,7 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {
 		return append(says, Remark{What: RemarkUnknown, Text: "the state of its nodes is unknown: " + unread})
 	}
-	says = append(says, w.hosts(pool)...)
+	says = append(says, w.maintained(pool)...)
 	says = append(says, w.relabels(pool)...)
 	state, holds := reports.Progress(r)
 	switch {
@@ -284,8 +277,8 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	return says
 }
 
-// hosts reports maintenance of the hosts of a pool's nodes.
-func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
+// maintained reports maintenance of the hosts of a pool's nodes.
+func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 	nodes, waiting := 0, 0
 	var first *maintenance.Window
 	var away []string
@@ -330,7 +323,7 @@ const mostRelabeled = 5
 
 // relabels reports nodes of a pool that do not have the values of labels or annotations that change in place, and why
 // not.
-func (w *statusReader) relabels(pool *karpv1.NodePool) (says []Remark) {
+func (w *reader) relabels(pool *karpv1.NodePool) (says []Remark) {
 	template, all := inplace.TemplateOf(pool), 0
 	nodes := map[string]*corev1.Node{}
 	for _, n := range w.Snapshot.Nodes {
@@ -374,7 +367,7 @@ const mostRefusals = 5
 
 // refusals are about the claims of a pool that get no machine, whose machine does not join, or whose machine is
 // not deleted: each text once, and at most mostRefusals.
-func (w *statusReader) refusals(pool string) (says []Remark) {
+func (w *reader) refusals(pool string) (says []Remark) {
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool {
 			continue
@@ -407,7 +400,7 @@ func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
 
 // warning is the last warning on a claim without a node; nil if there is none. For a claim whose machine is starting, and
 // before other warnings, it is why the machine does not join.
-func (w *statusReader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
+func (w *reader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 	if !nc.DeletionTimestamp.IsZero() || nc.Status.NodeName != "" {
 		return nil
 	}

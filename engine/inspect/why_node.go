@@ -29,7 +29,7 @@ import (
 )
 
 // node explains why a node has its plan type, stays or is removed.
-func (w *explainer) node(ctx context.Context, a *Answer) error {
+func (w *reader) node(ctx context.Context, a *Answer) error {
 	n := named(w.Snapshot.Nodes, a.Name)
 	if n == nil {
 		if w.gone(a, func(g linodev1alpha1.GoneNode) bool { return g.Node == a.Name }) {
@@ -72,7 +72,7 @@ func namesOf[T metav1.Object](list []T) (names []string) {
 }
 
 // claim explains the same about a NodeClaim, with or without a node.
-func (w *explainer) claim(ctx context.Context, a *Answer) error {
+func (w *reader) claim(ctx context.Context, a *Answer) error {
 	if nc := named(w.Claims, a.Name); nc != nil {
 		a.Summary = fmt.Sprintf("NodeClaim %s is %s.%s", nc.Name, w.describe(nc), w.stage(nc))
 		return w.explain(ctx, a, nc)
@@ -84,7 +84,7 @@ func (w *explainer) claim(ctx context.Context, a *Answer) error {
 }
 
 // explain adds all sections about a claim and its node.
-func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
+func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
 	var smaller []string
 	if w.Unread("Pods", "DaemonSets") == "" { // pods that are not listed need capacity, too
 		var err error
@@ -118,7 +118,7 @@ func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim
 }
 
 // describe describes a claim, for the end of a sentence.
-func (w *explainer) describe(nc *karpv1.NodeClaim) string {
+func (w *reader) describe(nc *karpv1.NodeClaim) string {
 	plan, pool := nodeclaim.PlanOf(nc), nc.Labels[karpv1.NodePoolLabelKey]
 	text := "a node"
 	if plan != "" {
@@ -131,7 +131,7 @@ func (w *explainer) describe(nc *karpv1.NodeClaim) string {
 }
 
 // stage is a sentence, after a space, about a claim that has no ready node yet or is being deleted; "" for others.
-func (w *explainer) stage(nc *karpv1.NodeClaim) string {
+func (w *reader) stage(nc *karpv1.NodeClaim) string {
 	switch {
 	case !nc.DeletionTimestamp.IsZero():
 		return " It is being deleted."
@@ -145,17 +145,17 @@ func (w *explainer) stage(nc *karpv1.NodeClaim) string {
 	return " Its machine is requested from Linode."
 }
 
-func (w *explainer) price(plan string) catalog.Price {
+func (w *reader) price(plan string) catalog.Price {
 	price, _ := w.Catalog.Price(plan, w.region)
 	return price
 }
 
-func (w *explainer) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
+func (w *reader) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
 	return named(w.Snapshot.Pools, nc.Labels[karpv1.NodePoolLabelKey])
 }
 
 // planOf explains why a claim has its plan type, and not a cheaper one.
-func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
+func (w *reader) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	plan, pool := nodeclaim.PlanOf(nc), w.poolOf(nc)
 	if w.region == "" {
 		return plainly(w.unknown("the region of the cluster", kindsOfRegion...)...)
@@ -195,7 +195,7 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 const mostPlans = 4
 
 // allowed are the plan types that a pool allows, whether they are available or not.
-func (w *explainer) allowed(pool *karpv1.NodePool) []*cloudprovider.InstanceType {
+func (w *reader) allowed(pool *karpv1.NodePool) []*cloudprovider.InstanceType {
 	want := instancetype.RequirementsOf(pool)
 	return slices.DeleteFunc(slices.Clone(w.types().List()), func(it *cloudprovider.InstanceType) bool {
 		return want.Intersects(it.Requirements) != nil
@@ -203,7 +203,7 @@ func (w *explainer) allowed(pool *karpv1.NodePool) []*cloudprovider.InstanceType
 }
 
 // not explains why a claim does not have a plan type that its pool allows.
-func (w *explainer) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *karpv1.NodePool,
+func (w *reader) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *karpv1.NodePool,
 	wants scheduling.Requirements) string {
 	switch asked := nc.Spec.Resources.Requests; {
 	case !resources.Fits(asked, it.Allocatable()):
@@ -242,7 +242,7 @@ const (
 
 // smaller is a cheaper plan type on which the pods of a node would fit if they requested a
 // little less, by Karpenter's own scheduler.
-func (w *explainer) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string, error) {
+func (w *reader) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string, error) {
 	pool, pods := w.poolOf(nc), w.movable(nc)
 	if pool == nil || len(pods) == 0 || w.region == "" {
 		return nil, nil
@@ -271,7 +271,7 @@ func (w *explainer) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string
 }
 
 // daemonsOn are the pods of DaemonSets on a node, and the static pods of its kubelet.
-func (w *explainer) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
+func (w *reader) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	for _, pod := range w.Pods {
 		if pod.Spec.NodeName == nc.Status.NodeName && !podutils.IsTerminal(pod) &&
 			(podutils.IsOwnedByDaemonSet(pod) || podutils.IsOwnedByNode(pod)) {
@@ -283,7 +283,7 @@ func (w *explainer) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 
 // cheaper are the available plan types that a pool allows and that cost less than the
 // one of a claim; the cheapest first.
-func (w *explainer) cheaper(nc *karpv1.NodeClaim, pool *karpv1.NodePool) []*cloudprovider.InstanceType {
+func (w *reader) cheaper(nc *karpv1.NodeClaim, pool *karpv1.NodePool) []*cloudprovider.InstanceType {
 	own := w.price(nodeclaim.PlanOf(nc)).Hourly
 	list := slices.DeleteFunc(instancetype.Candidates(w.types().List(), instancetype.RequirementsOf(pool), nil),
 		func(it *cloudprovider.InstanceType) bool { return w.price(it.Name).Hourly >= own })
@@ -355,7 +355,7 @@ func shrink(requests, asked, less corev1.ResourceList) {
 
 // onOne reports whether all pods would fit on one new node of a plan type, without other nodes and
 // pools.
-func (w *explainer) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev1.Pod, plan string) (bool, error) {
+func (w *reader) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev1.Pod, plan string) (bool, error) {
 	placed, err := simulate.Place(ctx, simulate.Live{
 		Snapshot: cluster.Snapshot{Pools: []*karpv1.NodePool{pool}, Classes: w.Classes, Pods: pods, Daemons: w.Daemons},
 		Region:   w.region, Tier: w.tier, Catalog: w.Catalog, Attached: w.attached(ctx),

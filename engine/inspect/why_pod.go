@@ -25,7 +25,7 @@ import (
 )
 
 // pod explains where a pod runs, or why it has no node.
-func (w *explainer) pod(ctx context.Context, a *Answer) error {
+func (w *reader) pod(ctx context.Context, a *Answer) error {
 	pods := keep(w.Pods, func(p *corev1.Pod) bool { return p.Namespace == a.Namespace })
 	pod := named(pods, a.Name)
 	switch {
@@ -73,7 +73,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 }
 
 // wouldGo shows where Karpenter would place a waiting pod.
-func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
+func (w *reader) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
 	if texts := w.unknown("where the pod would run", kindsToPlan...); texts != nil {
 		return plainly(texts...), nil
 	}
@@ -85,7 +85,7 @@ func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error
 }
 
 // place lets Karpenter's scheduler place the waiting pods, once.
-func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement, error) {
+func (w *reader) place(ctx context.Context) (map[types.UID]simulate.Placement, error) {
 	if w.placed == nil && w.placeErr == nil {
 		w.placed, w.placeErr = simulate.Place(ctx, w.live(ctx, nil))
 	}
@@ -97,7 +97,7 @@ func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement
 const mostPlaced = 200
 
 // placeSome is place if few pods are waiting; otherwise it places some pods of each workload, which are equal.
-func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
+func (w *reader) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
 	waiting, of := 0, map[string]int{}
 	for _, pod := range w.Pods {
 		if PodWaits(pod) {
@@ -125,7 +125,7 @@ func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Place
 }
 
 // refused explains why waiting pods get no node now.
-func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
+func (w *reader) refused(ctx context.Context) map[types.UID][]Line {
 	if w.region == "" || w.Unread(kindsToPlan...) != "" {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
 }
 
 // running shows where a pod runs, and why its node has its plan type.
-func (w *explainer) running(a *Answer, pod *corev1.Pod) error {
+func (w *reader) running(a *Answer, pod *corev1.Pod) error {
 	a.Summary = fmt.Sprintf("%s has node %s.", full(pod), pod.Spec.NodeName)
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
@@ -170,7 +170,7 @@ func full(pod *corev1.Pod) string {
 
 // placing shows where a pod would run, or why each pool creates no node for it. Pools that
 // match it come first.
-func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
+func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	switch {
 	case p.Plan != "":
 		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("create a %s (%s) for the pod", p.Plan,
@@ -183,7 +183,7 @@ func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 }
 
 // refusing explains why pools create no node for a pod: those that match it, and others.
-func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Line) {
+func (w *reader) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Line) {
 	for _, r := range p.Reasons {
 		line := Line{Text: r.Text}
 		if r.Pool == "" {
@@ -218,7 +218,7 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 func complaints(line Line) int { return strings.Count(line.Text, "; the pod ") }
 
 // elsewhere reports that a pod requires a region or zone that the cluster is not in.
-func (w *explainer) elsewhere(pod *corev1.Pod) (lines []Line) {
+func (w *reader) elsewhere(pod *corev1.Pod) (lines []Line) {
 	wants := reqs.NewPodRequirements(pod)
 	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone} {
 		if wants.Has(key) && !wants.Get(key).Has(w.region) {
@@ -233,7 +233,7 @@ func (w *explainer) elsewhere(pod *corev1.Pod) (lines []Line) {
 const mostFar = 8
 
 // room reports that an existing or coming node has capacity for a pod.
-func (w *explainer) room(name string) string {
+func (w *reader) room(name string) string {
 	for _, nc := range w.Claims {
 		if nc.Name == name && nc.Status.NodeName == "" {
 			return fmt.Sprintf("nothing: the pod fits on the node of NodeClaim %s, which has not joined yet: %s.%s", name,
@@ -248,7 +248,7 @@ func (w *explainer) room(name string) string {
 }
 
 // pool explains the state of a pool, and what it can create now.
-func (w *explainer) pool(a *Answer) error {
+func (w *reader) pool(a *Answer) error {
 	pool := named(w.Snapshot.Pools, a.Name)
 	if pool == nil {
 		return w.absent("pool", "", a.Name, namesOf(w.Snapshot.Pools))
@@ -258,7 +258,7 @@ func (w *explainer) pool(a *Answer) error {
 }
 
 // forecasts compare what the current revisions of NodePlans foretold for a pool with what has happened so far.
-func (w *explainer) forecasts(pool string) (texts []string) {
+func (w *reader) forecasts(pool string) (texts []string) {
 	for _, np := range w.Plans {
 		if forecast.Current(np) == nil {
 			continue
@@ -274,7 +274,7 @@ func (w *explainer) forecasts(pool string) (texts []string) {
 	return texts
 }
 
-func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
+func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 	for _, p := range w.Status.Pools {
 		if p.Name != pool.Name {
 			continue
@@ -316,7 +316,7 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 }
 
 // summary is the number of nodes of a pool, and their cost.
-func (w *explainer) summary(p PoolStatus) string {
+func (w *reader) summary(p PoolStatus) string {
 	switch unread := w.Unread("Nodes", "NodeClaims"); {
 	case unread != "":
 		return fmt.Sprintf("The number of nodes of pool %s is unknown: %s.", p.Name, unread)
@@ -337,7 +337,7 @@ func (w *explainer) summary(p PoolStatus) string {
 
 // makes are the plan types that a pool allows, the cheapest first, and why some of them
 // are unavailable.
-func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
+func (w *reader) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {
 		return w.unknown("the region of the cluster", kindsOfRegion...)
 	}
