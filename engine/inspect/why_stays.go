@@ -15,9 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
@@ -108,7 +108,7 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 			text += "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
 		} else {
 			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts",
-				timing.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
+				during.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
 		}
 		texts = append(texts, text)
 	}
@@ -204,7 +204,7 @@ func (w *reader) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
 		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s%s", w.age(since),
-			timing.WriteDuration(*after), setDuring(pool, "spec.disruption.consolidateAfter", w.Now)))
+			during.WriteDuration(*after), setDuring(pool, "spec.disruption.consolidateAfter", w.Now)))
 	}
 	return texts
 }
@@ -314,7 +314,7 @@ func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karp
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
-		n, err := b.GetAllowedDisruptions(timing.ClockAt(w.Now), nodes)
+		n, err := b.GetAllowedDisruptions(during.ClockAt(w.Now), nodes)
 		switch {
 		case err != nil || n <= 0:
 			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s%s", b.Nodes, pool.Name,
@@ -365,7 +365,7 @@ func (w *reader) window(b karpv1.Budget, nodes int) string {
 	if b.Schedule == nil || b.Duration == nil {
 		return ""
 	}
-	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, timing.WriteDuration(b.Duration.Duration))
+	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, during.WriteDuration(b.Duration.Duration))
 	if end := w.opens(b, nodes); !end.IsZero() {
 		layout := "15:04 UTC"
 		if end.Sub(w.Now) >= 24*time.Hour {
@@ -379,18 +379,18 @@ func (w *reader) window(b karpv1.Budget, nodes int) string {
 // opens is when a budget that allows no disruption now next allows one; the zero time if that is
 // never, or not within a year.
 func (w *reader) opens(b karpv1.Budget, nodes int) time.Time {
-	schedule, err := timing.ParseSchedule(*b.Schedule)
+	schedule, err := during.ParseSchedule(*b.Schedule)
 	if err != nil {
 		return time.Time{}
 	}
 	lasts := b.Duration.Duration
 	at := w.Now.UTC()
-	for range timing.MostTurns {
+	for range during.MostTurns {
 		next := schedule.Next(at.Add(-lasts)).Add(lasts) // where the last window ends
 		if !next.After(at) || next.After(w.Now.AddDate(1, 0, 0)) {
 			return time.Time{}
 		}
-		if n, err := b.GetAllowedDisruptions(timing.ClockAt(next), nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(during.ClockAt(next), nodes); err == nil && n > 0 {
 			return next
 		}
 		at = next

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // escaper writes text from the configuration or the cluster, such as names, addresses and paths, in the way that a
@@ -439,7 +439,7 @@ func (v escaper) turns(r Report) (lines []string) {
 		case t.After == 0:
 			line += "): when the previous ring has proven it"
 		default:
-			line += "): when the previous ring has proven it, at the earliest " + timing.WriteDuration(t.After) + " after the merge"
+			line += "): when the previous ring has proven it, at the earliest " + during.WriteDuration(t.After) + " after the merge"
 		}
 		lines = append(lines, line)
 	}
