@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/semver"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
@@ -206,18 +206,12 @@ func (p Installation) installed(ctx context.Context) []Finding {
 // Skewed reports whether a program and the controller are further apart than is tested:
 // by a major version or more than one minor version. An unknown version is not.
 func Skewed(ours, theirs string) bool {
-	if !semver.IsValid(ours) || !semver.IsValid(theirs) {
+	a, unknown := version.ParseSemantic(ours)
+	b, alsoUnknown := version.ParseSemantic(theirs)
+	if unknown != nil || alsoUnknown != nil {
 		return false
 	}
-	if semver.Major(ours) != semver.Major(theirs) {
-		return true
-	}
-	minor := func(v string) int {
-		_, text, _ := strings.Cut(semver.MajorMinor(v), ".")
-		n, _ := strconv.Atoi(text) // semver has parsed it
-		return n
-	}
-	return max(minor(ours), minor(theirs))-min(minor(ours), minor(theirs)) > 1
+	return a.Major() != b.Major() || max(a.Minor(), b.Minor())-min(a.Minor(), b.Minor()) > 1
 }
 
 // controllers checks which controllers run, by their Leases.
