@@ -13,7 +13,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/report/picture"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
@@ -53,6 +52,16 @@ func TestPictureOfWorkloads(t *testing.T) {
 	drawn(t, file, "lkeplan diff --base git:main --simulate --workloads examples/simulate/shop.yaml examples/simulate")
 }
 
+// TestPictureOfBurst compares the picture of a burst with the recording of
+// TestABurstCreatesExactlyTheNeededNodes in cmd/sandbox/e2e, which -update of that test rewrites.
+func TestPictureOfBurst(t *testing.T) {
+	recording, err := os.ReadFile("testdata/picture/burst.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared(t, picturesFile(t, "burst.svg"), svgOf("a burst in the sandbox", string(recording)))
+}
+
 func picturesFile(t *testing.T, name string) string {
 	t.Helper()
 	file, err := filepath.Abs("../../examples/pictures/" + name)
@@ -68,7 +77,12 @@ func drawn(t *testing.T, file, command string) {
 	shown := "\x1b[32m$\x1b[0m \x1b[1m" + command + "\x1b[0m\n\n"
 	args := append(strings.Fields(command)[1:], "--color", "always", "--width", "96", "--at", "2026-11-20T10:00:00Z")
 	shown += string(lkeplan(t, args...))
-	got := picture.SVG("lkeplan diff", shown)
+	compared(t, file, svgOf("lkeplan diff", shown))
+}
+
+// compared compares a picture with a file. -update writes the file.
+func compared(t *testing.T, file string, got []byte) {
+	t.Helper()
 	if golden.Updating() {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -144,7 +144,7 @@ func checkPeriods(g config.Guards) hcl.Diagnostics {
 
 func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {
 	for _, p := range periods {
-		schedule, err := timing.ParseSchedule(p.Schedule)
+		schedule, err := during.ParseSchedule(p.Schedule)
 		detail := ""
 		switch {
 		case err != nil:

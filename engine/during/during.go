@@ -2,6 +2,9 @@
 // of all windows in its spec, and all values in an annotation (manifest.During): then it is in its declared form, which
 // commits are compared in. At returns its form at a time, which is applied.
 //
+// It also reads and writes what has the form of a during block elsewhere: the schedules and durations of budgets, windows
+// and freezes (timing.go).
+//
 // It is pure: it reads no clock and no cluster.
 package during
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -55,7 +54,7 @@ func overlap(a, b manifest.DuringWindow) time.Time {
 	}
 	end := epoch.AddDate(years, 0, 0)
 	next := [2]time.Time{first.starts(epoch), second.starts(epoch)}
-	for range timing.MostTurns {
+	for range MostTurns {
 		turn, other := 0, second
 		if next[0].IsZero() || !next[1].IsZero() && next[1].Before(next[0]) {
 			turn, other = 1, first

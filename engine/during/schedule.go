@@ -9,7 +9,6 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -49,7 +48,7 @@ func read(w manifest.DuringWindow) (window, error) {
 	if strings.Contains(w.Schedule, "TZ=") {
 		return r, fmt.Errorf("%q contains a time zone; set it with time_zone", w.Schedule)
 	}
-	if r.clock, err = timing.ParseSchedule(w.Schedule); err != nil {
+	if r.clock, err = ParseSchedule(w.Schedule); err != nil {
 		return r, err
 	}
 	if r.lasts, err = time.ParseDuration(w.Duration); err != nil || r.lasts < time.Second || r.lasts > longest {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -22,7 +21,7 @@ func Period(w manifest.DuringWindow) string {
 	}
 	lasts := w.Duration
 	if d, err := time.ParseDuration(w.Duration); err == nil {
-		lasts = timing.WriteDuration(d)
+		lasts = WriteDuration(d)
 	}
 	return fmt.Sprintf("%s %s for %s", startOf(w.Schedule), zone, lasts)
 }

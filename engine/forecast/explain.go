@@ -83,8 +83,7 @@ func cost(row lkeplanv1alpha1.ForecastRow, drift []lkeplanv1alpha1.DriftStatus) 
 		switch highest := amount(a.CostHighest); {
 		case highest > ceiling:
 			all = one(true, "the nodes cost up to %s a month, and the forecast was at most %s: %s.", highest.Text(),
-				ceiling.Text(),
-				above(row, ceiling, drift))
+				ceiling.Text(), above(row, ceiling, drift))
 		case highest == ceiling && ceiling > 0:
 			all = one(false, "the nodes cost up to %s a month, the maximum of the forecast: a limit was reached.",
 				highest.Text())
@@ -92,13 +91,11 @@ func cost(row lkeplanv1alpha1.ForecastRow, drift []lkeplanv1alpha1.DriftStatus) 
 	}
 	if floor, known := money(f.CostFloor); known && a.CostSeconds > 0 && amount(a.CostMean) < floor {
 		all = append(all, one(true, "the nodes cost %s a month on average, and the forecast was at least %s: nodes of "+
-			"static "+
-			"pools were missing.", amount(a.CostMean).Text(), floor.Text())...)
+			"static pools were missing.", amount(a.CostMean).Text(), floor.Text())...)
 	}
 	if unknown := a.Seconds - a.CostSeconds; a.CostSeconds >= 0 && unknown > 0 {
 		all = append(all, one(false, "the cost is unknown for %s: the price of a plan type is unknown, or the controller "+
-			"had "+
-			"not read the price catalogue yet.", Span(unknown))...)
+			"had not read the price catalogue yet.", Span(unknown))...)
 	}
 	return all
 }
@@ -114,8 +111,7 @@ func above(row lkeplanv1alpha1.ForecastRow, ceiling catalog.Money, drift []lkepl
 	}
 	if was, known := money(row.Forecast.Cost); known && was > ceiling {
 		return fmt.Sprintf("they cost %s when the revision was applied, and Karpenter does not remove nodes because of a "+
-			"lower "+
-			"limit", was.Text())
+			"lower limit", was.Text())
 	}
 	return "the reason is unknown"
 }

@@ -48,11 +48,11 @@ func SampleOf(
 ) Sample {
 	s := Sample{}
 	for _, p := range pools {
-		outdated := p.Outdated
-		s[p.Name] = Pool{Outdated: &outdated, Cost: new(catalog.Money), Draining: p.Condemned != nil}
-		if price == nil {
-			s[p.Name] = Pool{Outdated: &outdated, Draining: p.Condemned != nil}
+		pool := Pool{Outdated: &p.Outdated, Draining: p.Condemned != nil}
+		if price != nil {
+			pool.Cost = new(catalog.Money)
 		}
+		s[p.Name] = pool
 	}
 	for _, n := range nodes {
 		p, ours := s[n.Pool]
@@ -172,12 +172,10 @@ func (w *Watch) Look(s Sample, removed [][]linodev1alpha1.GoneNode, now time.Tim
 		}
 	}
 	w.count(s, removed)
-	w.news = w.news || !equal(before, w.now) || w.last != nil && !maps.EqualFunc(w.last, s, samePool)
+	sameSize := func(a, b Pool) bool { return a.Nodes == b.Nodes }
+	w.news = w.news || !equal(before, w.now) || w.last != nil && !maps.EqualFunc(w.last, s, sameSize)
 	w.last = s
 }
-
-// samePool reports whether the nodes of a pool are the same in number.
-func samePool(a, b Pool) bool { return a.Nodes == b.Nodes }
 
 // add adds a span of seconds in which a pool did not change.
 func add(a *lkeplanv1alpha1.NodeActual, p Pool, span int64) {

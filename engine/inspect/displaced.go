@@ -65,7 +65,7 @@ func Displace(ctx context.Context, l cluster.Snapshot, g Given, nodes []*corev1.
 		return d
 	}
 	rest.Pods = append(rest.Pods, recreated...)
-	w := newExplainer(rest, g)
+	w := newReader(rest, g)
 	placed, err := simulate.Place(ctx, w.live(ctx, nil))
 	if err != nil {
 		d.Unknown = append(d.Unknown, err.Error())

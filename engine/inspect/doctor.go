@@ -73,7 +73,7 @@ func Examine(ctx context.Context, p Installation) []Finding {
 	}
 	for _, look := range []func(context.Context) []Finding{
 		p.crds, p.installed, p.controllers, p.rights, p.joins, p.policies, p.rivals, p.admission, p.objects, p.gpus, p.linode,
-		p.closed, p.limited, p.undeleted, p.unaccepted,
+		p.closed, p.limited, p.undeleted,
 	} {
 		found = append(found, look(ctx)...)
 	}

@@ -44,7 +44,7 @@ func TestPlansThatAreClosedToTheAccount(t *testing.T) {
 // TestNodePoolsThatGetNoNode are a warning each, with the message of the controller.
 func TestNodePoolsThatGetNoNode(t *testing.T) {
 	pool := func(status string) map[string]any {
-		return map[string]any{"metadata": map[string]any{"name": "video"}, "status": map[string]any{
+		return map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "video"}, "status": map[string]any{
 			"conditions": []any{map[string]any{"type": "LKEAccepted", "status": status, "message": "the account:read_only"}},
 		}}
 	}
@@ -52,9 +52,12 @@ func TestNodePoolsThatGetNoNode(t *testing.T) {
 		pools []map[string]any
 		want  int
 	}{{nil, 0}, {[]map[string]any{{}, pool("True")}, 0}, {[]map[string]any{pool("False"), pool("True")}, 1}} {
-		found := Installation{Cluster: shelves{classes: tt.pools}}.unaccepted(t.Context())
-		if len(found) != tt.want || tt.want == 1 && (found[0].Level != LevelWarn ||
-			!strings.Contains(found[0].Text, "video gets no node: the account:read_only")) {
+		var found []Finding
+		for _, pool := range tt.pools {
+			found = append(found, machines(pool)...)
+		}
+		if len(found) != tt.want || tt.want == 1 && (found[0].Level != LevelWarn || found[0].Of != "NodePool video" ||
+			!strings.Contains(found[0].Text, "it gets no node: the account:read_only")) {
 			t.Errorf("%v: %+v", tt.pools, found)
 		}
 	}

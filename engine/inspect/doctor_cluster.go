@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/semver"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/kube/deploy"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -60,19 +60,12 @@ func versionOf(minor, full string) Finding {
 
 // clock compares the API server's clock with that of this machine, read before and after.
 func clock(before, there, after time.Time) Finding {
-	off := time.Duration(0)
-	switch {
-	case there.Add(time.Second).Before(before):
-		off = before.Sub(there.Add(time.Second))
-	case there.After(after):
-		off = there.Sub(after)
+	off := max(before.Sub(there.Add(time.Second)), there.Sub(after))
+	if off <= clockOff {
+		return Finding{LevelOK, "clock", "the clocks of the API server and this machine agree", ""}
 	}
-	f := Finding{LevelOK, "clock", "the clocks of the API server and this machine agree", ""}
-	if off > clockOff {
-		f = Finding{LevelWarn, "clock", fmt.Sprintf("the clocks of the API server and this machine are %s apart", off.Round(time.Second)),
-			"synchronize the clocks with NTP; what doctor reports about Leases may be wrong"}
-	}
-	return f
+	return Finding{LevelWarn, "clock", fmt.Sprintf("the clocks of the API server and this machine are %s apart", off.Round(time.Second)),
+		"synchronize the clocks with NTP; what doctor reports about Leases may be wrong"}
 }
 
 // crds compares the CRDs of the cluster with those of this program.
@@ -213,18 +206,12 @@ func (p Installation) installed(ctx context.Context) []Finding {
 // Skewed reports whether a program and the controller are further apart than is tested:
 // by a major version or more than one minor version. An unknown version is not.
 func Skewed(ours, theirs string) bool {
-	if !semver.IsValid(ours) || !semver.IsValid(theirs) {
+	a, unknown := version.ParseSemantic(ours)
+	b, alsoUnknown := version.ParseSemantic(theirs)
+	if unknown != nil || alsoUnknown != nil {
 		return false
 	}
-	if semver.Major(ours) != semver.Major(theirs) {
-		return true
-	}
-	minor := func(v string) int {
-		_, text, _ := strings.Cut(semver.MajorMinor(v), ".")
-		n, _ := strconv.Atoi(text) // semver has parsed it
-		return n
-	}
-	return max(minor(ours), minor(theirs))-min(minor(ours), minor(theirs)) > 1
+	return a.Major() != b.Major() || max(a.Minor(), b.Minor())-min(a.Minor(), b.Minor()) > 1
 }
 
 // controllers checks which controllers run, by their Leases.
@@ -264,7 +251,7 @@ func (p Installation) rights(ctx context.Context) []Finding {
 		return notKnown(of, err)
 	}
 	instances := p.settings(ctx).instances
-	needed, err := deploy.Needed(instances)
+	needed, err := kube.NeededRights(instances)
 	if err != nil {
 		return notKnown(of, err)
 	}
@@ -310,7 +297,7 @@ func (p Installation) rights(ctx context.Context) []Finding {
 func (p Installation) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
 	var refused []string
 	for _, right := range needed {
-		if right.Namespace == deploy.Namespace {
+		if right.Namespace == kube.DeployNamespace {
 			right.Namespace = d.namespace
 		}
 		allowed, err := p.Cluster.May(ctx, d.namespace, d.account, right)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,10 +20,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// settings are the controller's settings for a cluster that is not LKE's.
+// settings are the controller's settings.
 type settings struct {
 	instances                  bool // it is not LKE's: machines join automatically
 	name, id, region, endpoint string
+}
+
+// cluster is the LKE cluster to check: the one of the flags, else the one that the controller is installed with.
+func (s settings) cluster(p Installation) (name string, id int) {
+	if p.Name != "" || p.ID != 0 {
+		return p.Name, p.ID
+	}
+	id, _ = strconv.Atoi(s.id)
+	return s.name, id
 }
 
 // settings are those of flags, and else those of the Deployment that creates nodes.
@@ -56,7 +66,7 @@ func (p Installation) joins(ctx context.Context) []Finding {
 // default, where tenants cannot write.
 func (p Installation) unjoined(ctx context.Context) []Finding {
 	const of = "machines that join"
-	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
+	at, err := p.events(ctx)
 	if err != nil {
 		return notKnown(of, err)
 	}
@@ -68,14 +78,22 @@ func (p Installation) unjoined(ctx context.Context) []Finding {
 	for _, nc := range claims {
 		joined[nc.UID] = nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
 	}
-	at := cluster.Snapshot{Events: events}.EventsAt(p.Now())
 	for _, e := range at.OfKind("NodeClaim") {
 		if saysWhyUnjoined(e) && !joined[e.InvolvedObject.UID] && p.Now().Sub(at.LastSeen(e)) < time.Hour {
-			return []Finding{{LevelWarn, of, fmt.Sprintf("NodeClaim %s, at %s: %s", e.InvolvedObject.Name,
-				at.LastSeen(e).UTC().Format("15:04 UTC"), e.Message), "fix what it reports; see lkeplan why claim " + e.InvolvedObject.Name}}
+			return []Finding{{LevelWarn, of, saidOf(at, e), "fix what it reports; see lkeplan why claim " + e.InvolvedObject.Name}}
 		}
 	}
 	return nil
+}
+
+func (p Installation) events(ctx context.Context) (cluster.Events, error) {
+	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
+	return cluster.Snapshot{Events: events}.EventsAt(p.Now()), err
+}
+
+// saidOf is what an event of a NodeClaim reports.
+func saidOf(events cluster.Events, e *corev1.Event) string {
+	return fmt.Sprintf("NodeClaim %s, at %s: %s", e.InvolvedObject.Name, events.LastSeen(e).UTC().Format("15:04 UTC"), e.Message)
 }
 
 // findings are about the settings themselves, as the controller reads them.

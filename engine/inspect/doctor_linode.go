@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instance"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // newToken is what to do about a token that does not work.
@@ -25,15 +23,16 @@ func (p Installation) linode(ctx context.Context) []Finding {
 		return []Finding{{LevelWarn, of, "no token to check",
 			"set LINODE_TOKEN to the one that the controller has; it is only read with"}}
 	}
-	name, id, instances := p.meant(ctx)
-	if instances {
-		return p.linodes(ctx, name)
+	s := p.settings(ctx)
+	if s.instances {
+		return p.linodes(ctx, s.name)
 	}
+	name, id := s.cluster(p)
 	clusters, err := p.Linode.Clusters(ctx)
 	if err != nil {
 		return []Finding{{LevelFail, of, err.Error(), unanswered(err, newToken)}}
 	}
-	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional()...)
+	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional(false)...)
 	if name == "" && id == 0 {
 		return append(about, Finding{LevelWarn, of, "the name of the LKE cluster is missing",
 			"--cluster, CLUSTER_NAME or LKE_CLUSTER_ID"})
@@ -53,29 +52,22 @@ func (p Installation) scope(scope, otherwise string) Finding {
 	return Finding{LevelOK, of, "the token has the scope " + scope, ""}
 }
 
-// optional are the findings about scopes that a token for a cluster of LKE does not need.
-func (p Installation) optional() (found []Finding) {
-	if !p.Linode.MayUse(api.ScopeEvents) {
-		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeEvents +
-			": a node that LKE cannot create is replaced after minutes, not seconds",
-			"for that, create a token that also has Events, Read Only"})
+// optional are the findings about scopes that a token does not need.
+func (p Installation) optional(instances bool) (found []Finding) {
+	for _, o := range []struct {
+		scope, without, has string
+		lke                 bool // it is not used in instance mode
+	}{
+		{api.ScopeEvents, "a node that LKE cannot create is replaced after minutes, not seconds", "Events", true},
+		{api.ScopeReadInstances, "a Linode that never boots is replaced after 15 minutes, not six", "Linodes", true},
+		{api.ScopeMaintenance, "nodes are not replaced before maintenance of their hosts", "Account", false},
+	} {
+		if !p.Linode.MayUse(o.scope) && !(o.lke && instances) {
+			found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + o.scope + ": " + o.without,
+				"for that, create a token that also has " + o.has + ", Read Only"})
+		}
 	}
-	if !p.Linode.MayUse(api.ScopeReadInstances) {
-		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeReadInstances +
-			": a Linode that never boots is replaced after 15 minutes, not six",
-			"for that, create a token that also has Linodes, Read Only"})
-	}
-	return append(found, p.maintenance()...)
-}
-
-// maintenance is the finding about the optional scope for maintenance of hosts, in both modes.
-func (p Installation) maintenance() []Finding {
-	if p.Linode.MayUse(api.ScopeMaintenance) {
-		return nil
-	}
-	return []Finding{{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeMaintenance +
-		": nodes are not replaced before maintenance of their hosts",
-		"for that, create a token that also has Account, Read Only"}}
+	return found
 }
 
 // linodes checks the Linodes of a cluster in instance mode.
@@ -102,7 +94,7 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 			"the token lacks " + strings.Join(lacks, " and ") + ": node classes that use them are not ready", token}
 	}
 	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
-	found := append([]Finding{about}, p.maintenance()...)
+	found := append([]Finding{about}, p.optional(true)...)
 	return append(append(found, Finding{LevelOK, "Linodes", text, ""}), p.lost(ctx, id)...)
 }
 
@@ -142,45 +134,28 @@ func unanswered(err error, token string) string {
 	return "check LINODE_URL: this is no answer of the Linode API as it is known"
 }
 
-// meant is the cluster to check: the one of the flags, else the one that the controller
-// is installed with. In instance mode Linode knows only its machines.
-func (p Installation) meant(ctx context.Context) (name string, id int, instances bool) {
-	parts, err := p.parts(ctx)
-	at := slices.IndexFunc(parts, func(d part) bool { return d.name == "lkeplan-controller" })
-	if err != nil || at < 0 {
-		return p.Name, p.ID, p.Instances // installed reports it
-	}
-	env := parts[at].env
-	instances = p.Instances || env["KARPENTER_MODE"] == linodev1alpha1.ModeInstance
-	if p.Name != "" || p.ID != 0 {
-		return p.Name, p.ID, instances
-	}
-	id, _ = strconv.Atoi(env["LKE_CLUSTER_ID"])
-	return env["CLUSTER_NAME"], id, instances
-}
-
 // chosen is the finding about the cluster with an ID, or with a name alone.
 func chosen(clusters []api.Cluster, name string, id int) Finding {
 	const of = "LKE cluster"
-	if id == 0 {
-		return clusterNamed(clusters, name)
-	}
-	at := slices.IndexFunc(clusters, func(c api.Cluster) bool { return c.ID == id })
-	if at < 0 {
+	these := slices.DeleteFunc(slices.Clone(clusters), func(c api.Cluster) bool {
+		return id != 0 && c.ID != id || id == 0 && c.Label != name
+	})
+	switch {
+	case len(these) == 0 && id != 0:
 		return Finding{LevelFail, of, fmt.Sprintf("the account has no LKE cluster %d; it has: %s", id, clusterNames(clusters)),
 			"correct LKE_CLUSTER_ID (settings.clusterID), or use a token of the account that has it"}
-	}
-	if c := clusters[at]; name != "" && c.Label != name {
-		return Finding{LevelFail, of, fmt.Sprintf("%d is called %q, not %q", id, c.Label, name),
+	case len(these) == 0:
+		return Finding{LevelFail, of, fmt.Sprintf("the account has no LKE cluster %q; it has: %s", name, clusterNames(clusters)),
+			"correct the name, or use a token of the account that has it"}
+	case len(these) > 1:
+		return Finding{LevelWarn, of, fmt.Sprintf("the account has %d LKE clusters called %q", len(these), name),
+			"set LKE_CLUSTER_ID of the controller (settings.clusterID) to the number of the right one"}
+	case name != "" && these[0].Label != name:
+		return Finding{LevelFail, of, fmt.Sprintf("%d is called %q, not %q", id, these[0].Label, name),
 			"correct LKE_CLUSTER_ID or CLUSTER_NAME (settings.clusterID, settings.clusterName)"}
 	}
-	return there(clusters[at])
-}
-
-// there is the finding about the cluster to check.
-func there(c api.Cluster) Finding {
-	text := fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion)
-	return Finding{LevelOK, "LKE cluster", text, ""}
+	c := these[0]
+	return Finding{LevelOK, of, fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion), ""}
 }
 
 func clusterNames(clusters []api.Cluster) string {
@@ -189,19 +164,4 @@ func clusterNames(clusters []api.Cluster) string {
 		texts = append(texts, fmt.Sprintf("%s (%d)", c.Label, c.ID))
 	}
 	return cmp.Or(strings.Join(texts, ", "), "none")
-}
-
-// clusterNamed is the finding about the clusters with one name.
-func clusterNamed(clusters []api.Cluster, name string) Finding {
-	const of = "LKE cluster"
-	same := slices.DeleteFunc(slices.Clone(clusters), func(c api.Cluster) bool { return c.Label != name })
-	switch len(same) {
-	case 0:
-		return Finding{LevelFail, of, fmt.Sprintf("the account has no LKE cluster %q; it has: %s", name, clusterNames(clusters)),
-			"correct the name, or use a token of the account that has it"}
-	case 1:
-		return there(same[0])
-	}
-	return Finding{LevelWarn, of, fmt.Sprintf("the account has %d LKE clusters called %q", len(same), name),
-		"set LKE_CLUSTER_ID of the controller (settings.clusterID) to the number of the right one"}
 }

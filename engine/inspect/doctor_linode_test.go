@@ -160,7 +160,7 @@ func TestTheClusterOfTheController(t *testing.T) {
 		"nothing is there":   {Installation{Cluster: examined{ward: ward{}}}, "", 0},
 		"no container is in": {Installation{Cluster: examined{ward: ward{"Deployment": {`{metadata: {name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}}}`}}}}, "", 0},
 	} {
-		if name, id, _ := tt.in.meant(t.Context()); name != tt.name || id != tt.id {
+		if name, id := tt.in.settings(t.Context()).cluster(tt.in); name != tt.name || id != tt.id {
 			t.Errorf("%s: %q and %d, want %q and %d", of, name, id, tt.name, tt.id)
 		}
 	}

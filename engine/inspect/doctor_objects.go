@@ -117,19 +117,23 @@ func (p Installation) objects(ctx context.Context) []Finding {
 	return found
 }
 
-// machines are what a ready NodePool reports about machines that it cannot get.
+// machines are what a NodePool reports about machines that it cannot get, as it is or now.
 func machines(obj map[string]any) (found []Finding) {
 	pool, err := manifest.As[karpv1.NodePool](obj)
 	if err != nil {
 		return nil // Readiness has read what it can
 	}
 	conditions := pool.StatusConditions(status.WithObservedOnly())
+	if c := conditions.Get(linode.ConditionAccepted); c.IsFalse() {
+		found = append(found, Finding{LevelWarn, manifest.KeyOf(obj).String(), "it gets no node: " + c.Message,
+			"correct what it reports"})
+	}
 	for _, of := range []string{linode.ConditionReplicaFailure, linode.ConditionOutOfStock} {
 		if c := conditions.Get(of); c.IsTrue() {
-			return []Finding{{LevelWarn, manifest.KeyOf(obj).String(), c.Message, "lkeplan why pool " + pool.Name}}
+			return append(found, Finding{LevelWarn, manifest.KeyOf(obj).String(), c.Message, "lkeplan why pool " + pool.Name})
 		}
 	}
-	return nil
+	return found
 }
 
 // gpus checks for what offers nvidia.com/gpu to pods, if a NodePool needs GPUs. LKE's nodes have the driver and the
@@ -224,16 +228,14 @@ var refusals = []struct{ reason, of, do string }{
 // no list of limits, and no known list of locks. NodeClaims have no namespace, so that their events are in
 // default, where tenants cannot write.
 func (p Installation) limited(ctx context.Context) (found []Finding) {
-	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
+	at, err := p.events(ctx)
 	if err != nil {
 		return notKnown("account limits and locks", err)
 	}
-	at := cluster.Snapshot{Events: events}.EventsAt(p.Now())
 	for _, r := range refusals {
 		for _, e := range at.OfKind("NodeClaim") {
 			if e.Reason == r.reason && p.Now().Sub(at.LastSeen(e)) < 2*time.Hour {
-				found = append(found, Finding{LevelWarn, r.of, fmt.Sprintf("NodeClaim %s, at %s: %s", e.InvolvedObject.Name,
-					at.LastSeen(e).UTC().Format("15:04 UTC"), e.Message), r.do})
+				found = append(found, Finding{LevelWarn, r.of, saidOf(at, e), r.do})
 				break
 			}
 		}
@@ -248,39 +250,23 @@ func (p Installation) undeleted(ctx context.Context) (found []Finding) {
 	if err != nil {
 		return notKnown(of, err)
 	}
-	first, count, order := map[string]string{}, map[string]int{}, []string{}
+	count := map[string]int{}
 	for _, nc := range claims {
-		c := undeleted(nc)
-		if c == nil {
-			continue
-		}
-		if count[c.Reason]++; count[c.Reason] == 1 {
-			order = append(order, c.Reason)
-			first[c.Reason] = fmt.Sprintf("NodeClaim %s: %s", nc.Name, c.Message)
+		if c := undeleted(nc); c != nil {
+			count[c.Reason]++
 		}
 	}
-	for _, reason := range order {
-		text := first[reason]
-		if n := count[reason]; n > 1 {
+	for _, nc := range claims {
+		c := undeleted(nc)
+		if c == nil || count[c.Reason] == 0 {
+			continue
+		}
+		text := fmt.Sprintf("NodeClaim %s: %s", nc.Name, c.Message)
+		if n := count[c.Reason]; n > 1 {
 			text = fmt.Sprintf("%d machines are not deleted, such as the one of %s", n, text)
 		}
 		found = append(found, Finding{LevelWarn, of, text, "do what the message asks: machines that are not deleted are billed"})
-	}
-	return found
-}
-
-// unaccepted finds NodePools for which the controller cannot create nodes as they are.
-func (p Installation) unaccepted(ctx context.Context) (found []Finding) {
-	const of = "NodePools"
-	pools, err := cluster.List[karpv1.NodePool](ctx, p.Cluster, "karpenter.sh/v1", "NodePool")
-	if err != nil {
-		return notKnown(of, err)
-	}
-	for _, pool := range pools {
-		if c := pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionAccepted); c.IsFalse() {
-			found = append(found, Finding{LevelWarn, of, "NodePool " + pool.Name + " gets no node: " + c.Message,
-				"correct what it reports"})
-		}
+		count[c.Reason] = 0 // which is reported
 	}
 	return found
 }

@@ -13,7 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/kube/deploy"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
@@ -105,7 +105,7 @@ func TestSameCRDs(t *testing.T) {
 // TestNeeded: each process needs the rights of the roles that it is bound to, and no token
 // is read with those of another.
 func TestNeeded(t *testing.T) {
-	needed, err := deploy.Needed(false)
+	needed, err := kube.NeededRights(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestNeeded(t *testing.T) {
 func TestNeededInInstanceMode(t *testing.T) {
 	here := map[bool]map[string][]authorizationv1.ResourceAttributes{}
 	for _, instances := range []bool{false, true} {
-		needed, err := deploy.Needed(instances)
+		needed, err := kube.NeededRights(instances)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,20 +6,14 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // Given is what is known in addition to the lists.
@@ -83,39 +77,42 @@ const (
 
 // NewStatus reports what is happening in a cluster.
 func NewStatus(ctx context.Context, l cluster.Snapshot, g Given) (Status, error) {
-	l = l.Sorted()
-	return newStatus(ctx, l, g, newExplainer(l, g))
+	return newReader(l.Sorted(), g).status(ctx)
 }
 
-// newStatus is NewStatus of sorted lists, with what explains why pods are waiting.
-func newStatus(ctx context.Context, l cluster.Snapshot, g Given, why *explainer) (Status, error) {
+func (w *reader) status(ctx context.Context) (Status, error) {
 	s := Status{
-		Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now,
+		Place: w.Place, Notes: append([]string{}, w.Notes...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
 	}
-	screen := NewScreen(cluster.Snapshot{Nodes: l.Nodes, Claims: l.Claims, Pools: l.Pools}, g.Catalog.Price)
-	if l.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
+	screen := NewScreen(cluster.Snapshot{Nodes: w.Nodes, Claims: w.Claims, Pools: w.Pools}, w.Catalog.Price)
+	if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
 		coming := int(screen.Total.Coming.N)
 		s.Nodes, s.Coming, s.Cost = &screen.Total.Count, &coming, &screen.Total.Cost
 		s.Unpriced = screen.Total.Unpriced
 	}
-	w := &statusReader{Snapshot: l, Given: g, events: why.events}
-	w.refused = sync.OnceValue(func() map[types.UID][]Line { return why.refused(ctx) })
-	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
-		region, tier := l.Region()
-		return instancetype.New(g.Catalog, cmp.Or(g.Region, region), tier).List()
-	})
-	rolls, err := w.rolls()
+	rolls, err := w.outdated()
 	if err != nil {
 		return s, err
 	}
 	s.Pools = w.pools(screen, rolls)
-	s.Classes = ifListed(l, cluster.KindClasses, func() []ClassStatus { return w.classes(rolls) })
-	s.Limits = ifListed(l, cluster.KindLimits, w.limits)
-	s.NodePlans = ifListed(l, cluster.KindPlans, w.nodePlans)
-	s.Waiting = ifListed(l, cluster.KindPods, func() []Workload { return w.waiting(s) })
-	s.Notes = append(s.Notes, w.doubts()...)
-	if g.Pool != "" {
-		return s.only(g.Pool)
+	if w.Unread(cluster.KindClasses) == "" {
+		s.Classes = w.classes(rolls)
+	} else {
+		s.Notes = append(s.Notes, "Whether nodes differ from their LinodeNodeClasses, and whether these are ready, is unknown.")
+	}
+	if w.Unread(cluster.KindLimits) == "" {
+		s.Limits = w.limits()
+	} else {
+		s.Notes = append(s.Notes, "Whether a CapacityLimit is reached is unknown, except from events of pods.")
+	}
+	if w.Unread(cluster.KindPlans) == "" {
+		s.NodePlans = w.nodePlans()
+	}
+	if w.Unread(cluster.KindPods) == "" {
+		s.Waiting = w.waiting(ctx, s)
+	}
+	if w.Pool != "" {
+		return s.only(w.Pool)
 	}
 	return s, nil
 }
@@ -124,16 +121,6 @@ func newStatus(ctx context.Context, l cluster.Snapshot, g Given, why *explainer)
 func (s Status) At(now time.Time) Status {
 	s.now = now
 	return s
-}
-
-// statusReader makes a Status of a snapshot.
-type statusReader struct {
-	cluster.Snapshot
-	Given
-	events cluster.Events
-	types  func() []*cloudprovider.InstanceType // of the cluster's region
-	// refused explains why waiting pods get no node now. Pods that would get one, or for which that is unknown, are not in it.
-	refused func() map[types.UID][]Line
 }
 
 // only is the part of a status that is about one pool.
@@ -157,33 +144,5 @@ func (s Status) only(pool string) (Status, error) {
 
 // keep filters a list; nil stays nil, which is unknown.
 func keep[T any](all []T, some func(T) bool) []T {
-	if all == nil {
-		return nil
-	}
-	kept := []T{}
-	for _, one := range all {
-		if some(one) {
-			kept = append(kept, one)
-		}
-	}
-	return kept
-}
-
-// ifListed is the report on a kind; nil if the kind could not be listed.
-func ifListed[T any](l cluster.Snapshot, kind string, say func() []T) []T {
-	if l.Unread(kind) != "" {
-		return nil
-	}
-	return say()
-}
-
-// doubts are notes about kinds that could not be listed.
-func (w *statusReader) doubts() (notes []string) {
-	if w.Unread(cluster.KindClasses) != "" {
-		notes = append(notes, "Whether nodes differ from their LinodeNodeClasses, and whether these are ready, is unknown.")
-	}
-	if w.Unread(cluster.KindLimits) != "" {
-		notes = append(notes, "Whether a CapacityLimit is reached is unknown, except from events of pods.")
-	}
-	return notes
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !some(one) })
 }

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
@@ -70,7 +72,7 @@ func amountOf(name string, used, most resource.Quantity) Amount {
 
 // ownLimits are the limits of a NodePool, by name. Used is what its nodes have that are not
 // being deleted, as Karpenter counts, whether it runs or not.
-func (w *statusReader) ownLimits(pool *karpv1.NodePool) []Amount {
+func (w *reader) ownLimits(pool *karpv1.NodePool) []Amount {
 	amounts := []Amount{}
 	if len(pool.Spec.Limits) == 0 {
 		return amounts
@@ -86,7 +88,7 @@ func (w *statusReader) ownLimits(pool *karpv1.NodePool) []Amount {
 		used = pool.Status.Resources // as Karpenter last counted
 	}
 	unknown := w.Unread(cluster.KindClaims) != "" && len(used) == 0
-	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
+	plans := instancetype.Candidates(w.types().List(), instancetype.RequirementsOf(pool), nil)
 	for name, most := range pool.Spec.Limits {
 		if unknown {
 			amounts = append(amounts, Amount{Resource: string(name), Used: "?", Most: most.String(), Left: "?"})
@@ -112,21 +114,20 @@ func leastOf(plans []*cloudprovider.InstanceType, name corev1.ResourceName) (lea
 	return least
 }
 
-func (w *statusReader) limits() []LimitStatus {
+func (w *reader) limits() []LimitStatus {
 	limits := []LimitStatus{}
 	for _, cl := range w.Snapshot.Limits {
 		l := LimitStatus{Name: cl.Name, Pools: cl.Spec.NodePools, Amounts: sharedAmounts(cl), Says: []Remark{}}
-		if c := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached); c != nil &&
-			meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached) {
-			l.Says = append(l.Says, remark(RemarkFull, c.Message, c.LastTransitionTime))
+		reached := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached)
+		if reached != nil && reached.Status == metav1.ConditionTrue {
+			l.Says = append(l.Says, remark(RemarkFull, reached.Message, reached.LastTransitionTime))
 		}
-		if c := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady); c != nil &&
-			meta.IsStatusConditionFalse(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady) {
-			l.Says = append(l.Says, remark(RemarkNotReady, c.Message, c.LastTransitionTime))
+		ready := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady)
+		if ready != nil && ready.Status == metav1.ConditionFalse {
+			l.Says = append(l.Says, remark(RemarkNotReady, ready.Message, ready.LastTransitionTime))
 		}
 		limits = append(limits, l)
 	}
-	slices.SortFunc(limits, func(a, b LimitStatus) int { return strings.Compare(a.Name, b.Name) })
 	return limits
 }
 
@@ -135,16 +136,17 @@ func (w *statusReader) limits() []LimitStatus {
 func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
 	amounts, used := []Amount{}, cl.Status.Used
 	if most := cl.Spec.Nodes; most != nil {
-		amounts = append(amounts, amountOf("nodes", whole(used.Nodes), whole(most)))
+		amounts = append(amounts, amountOf("nodes", whole(ptr.Deref(used.Nodes, 0)), whole(*most)))
 	}
 	if most := cl.Spec.CPU; most != nil {
-		amounts = append(amounts, amountOf("cpu", quantity(used.CPU), *most))
+		amounts = append(amounts, amountOf("cpu", ptr.Deref(used.CPU, resource.Quantity{}), *most))
 	}
 	if most := cl.Spec.Memory; most != nil {
-		amounts = append(amounts, amountOf("memory", quantity(used.Memory), *most))
+		amounts = append(amounts, amountOf("memory", ptr.Deref(used.Memory, resource.Quantity{}), *most))
 	}
 	if most := cl.Spec.MonthlyCost; most != nil {
-		has, bound := dollars(used.MonthlyCost), dollars(most)
+		has, _ := catalog.ParseMoney(ptr.Deref(used.MonthlyCost, "0")) // the API server has validated both
+		bound, _ := catalog.ParseMoney(*most)
 		left := max(0, bound-has)
 		amounts = append(amounts, Amount{
 			Resource: "monthly_cost", Used: has.Text(), Most: bound.Text(), Left: left.Text(),
@@ -154,31 +156,7 @@ func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
 	return amounts
 }
 
-func whole(n *int64) resource.Quantity {
-	if n == nil {
-		return resource.Quantity{}
-	}
-	return *resource.NewQuantity(*n, resource.DecimalSI)
-}
-
-func quantity(q *resource.Quantity) resource.Quantity {
-	if q == nil {
-		return resource.Quantity{}
-	}
-	return *q
-}
-
-// dollars reads an amount that the API server has validated.
-func dollars(text *string) catalog.Money {
-	if text == nil {
-		return 0
-	}
-	amount, err := catalog.ParseMoney(*text)
-	if err != nil {
-		return 0
-	}
-	return amount
-}
+func whole(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
 
 // ClassStatus is a LinodeNodeClass with something to report.
 type ClassStatus struct {
@@ -188,7 +166,7 @@ type ClassStatus struct {
 }
 
 // classes are those with something to report, by name.
-func (w *statusReader) classes(r rolls) []ClassStatus {
+func (w *reader) classes(r rolls) []ClassStatus {
 	classes := []ClassStatus{}
 	for _, class := range w.Snapshot.Classes {
 		c := ClassStatus{Name: class.Name, Says: append(classRemarks(class),
@@ -202,7 +180,6 @@ func (w *statusReader) classes(r rolls) []ClassStatus {
 			classes = append(classes, c)
 		}
 	}
-	slices.SortFunc(classes, func(a, b ClassStatus) int { return strings.Compare(a.Name, b.Name) })
 	return classes
 }
 
@@ -241,14 +218,11 @@ type NodePlanStatus struct {
 	pools      []string
 }
 
-func (w *statusReader) nodePlans() []NodePlanStatus {
+func (w *reader) nodePlans() []NodePlanStatus {
 	plans := []NodePlanStatus{}
 	for _, np := range w.Plans {
 		plans = append(plans, nodePlanOf(np))
 	}
-	slices.SortFunc(plans, func(a, b NodePlanStatus) int {
-		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
-	})
 	return plans
 }
 

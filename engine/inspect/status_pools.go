@@ -11,7 +11,6 @@ import (
 	conditions "github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/json"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -80,7 +79,7 @@ type rolls struct {
 }
 
 // rolls finds outdated nodes as Karpenter does, and what blocks their replacement.
-func (w *statusReader) rolls() (rolls, error) {
+func (w *reader) outdated() (rolls, error) {
 	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
 	nodes := compare.NodesOf(w.Claims, w.Snapshot.Nodes)
 	state := plan.State{Nodes: nodes, Now: w.Now}
@@ -124,22 +123,11 @@ func drift(obj map[string]any) (says []Remark, err error) {
 	return says, err
 }
 
-// ToReplace are the claims whose nodes will be replaced, by their names.
-func ToReplace(l cluster.Snapshot, now time.Time) (map[string]bool, error) {
-	w := &statusReader{Snapshot: l, Given: Given{Now: now}}
-	r, err := w.rolls()
-	return r.outdated, err
-}
-
 // objects are the pools of Linode and their classes, in the form of a plan.
-func (w *statusReader) objects() (objects []config.Object, err error) {
+func (w *reader) objects() (objects []config.Object, err error) {
 	add := func(apiVersion, kind, block string, obj any) error {
-		raw, err := json.Marshal(obj) // the converter of apimachinery writes Karpenter's durations as bytes
+		fields, err := manifest.Untyped(obj)
 		if err != nil {
-			return err
-		}
-		var fields map[string]any
-		if err := json.Unmarshal(raw, &fields); err != nil {
 			return err
 		}
 		fields["apiVersion"], fields["kind"] = apiVersion, kind
@@ -173,7 +161,7 @@ func classOf(pool *karpv1.NodePool) string {
 }
 
 // pools are all pools by name, and last the nodes without a pool.
-func (w *statusReader) pools(screen Screen, r rolls) []PoolStatus {
+func (w *reader) pools(screen Screen, r rolls) []PoolStatus {
 	counts := map[string]map[NodeState]int{}
 	for _, n := range screen.Nodes {
 		if counts[n.Pool] == nil {
@@ -232,28 +220,27 @@ func (r rolls) stateOf(n NodeRow) NodeState {
 }
 
 // remarks are what to report about a pool.
-func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
+func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
 	says := []Remark{}
 	set := pool.StatusConditions(conditions.WithObservedOnly())
-	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
-		switch c := set.Get(kind); {
-		case !c.IsFalse():
-		case kind == karpv1.ConditionTypeNodeClassReady:
-			text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
-			says = append(says, Remark{What: RemarkClass, Text: text, Since: moment(c.LastTransitionTime.Time)})
-		default:
-			says = append(says, Remark{What: RemarkNotReady, Text: "it gets no nodes: " + c.Message,
-				Since: moment(c.LastTransitionTime.Time)})
+	if c := set.Get(karpv1.ConditionTypeValidationSucceeded); c.IsFalse() {
+		says = append(says, Remark{What: RemarkNotReady, Text: "it gets no nodes: " + c.Message,
+			Since: moment(c.LastTransitionTime.Time)})
+	}
+	if c := set.Get(karpv1.ConditionTypeNodeClassReady); c.IsFalse() {
+		text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
+		says = append(says, Remark{What: RemarkClass, Text: text, Since: moment(c.LastTransitionTime.Time)})
+	}
+	for _, of := range []struct {
+		condition string
+		what      RemarkKind
+	}{
+		{linode.ConditionOutOfStock, RemarkStock}, {linode.ConditionReplicaFailure, RemarkReplicas},
+		{limits.ConditionReplacementsStopped, RemarkLoop},
+	} {
+		if c := set.Get(of.condition); c.IsTrue() {
+			says = append(says, remark(of.what, c.Message, c.LastTransitionTime))
 		}
-	}
-	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
-		says = append(says, remark(RemarkStock, c.Message, c.LastTransitionTime))
-	}
-	if c := set.Get(linode.ConditionReplicaFailure); c.IsTrue() {
-		says = append(says, remark(RemarkReplicas, c.Message, c.LastTransitionTime))
-	}
-	if c := set.Get(limits.ConditionReplacementsStopped); c.IsTrue() {
-		says = append(says, remark(RemarkLoop, c.Message, c.LastTransitionTime))
 	}
 	var full []string
 	for _, a := range capacityLimits {
@@ -272,7 +259,7 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {
 		return append(says, Remark{What: RemarkUnknown, Text: "the state of its nodes is unknown: " + unread})
 	}
-	says = append(says, w.hosts(pool)...)
+	says = append(says, w.maintained(pool)...)
 	says = append(says, w.relabels(pool)...)
 	state, holds := reports.Progress(r)
 	switch {
@@ -290,8 +277,8 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	return says
 }
 
-// hosts reports maintenance of the hosts of a pool's nodes.
-func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
+// maintained reports maintenance of the hosts of a pool's nodes.
+func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 	nodes, waiting := 0, 0
 	var first *maintenance.Window
 	var away []string
@@ -336,7 +323,7 @@ const mostRelabeled = 5
 
 // relabels reports nodes of a pool that do not have the values of labels or annotations that change in place, and why
 // not.
-func (w *statusReader) relabels(pool *karpv1.NodePool) (says []Remark) {
+func (w *reader) relabels(pool *karpv1.NodePool) (says []Remark) {
 	template, all := inplace.TemplateOf(pool), 0
 	nodes := map[string]*corev1.Node{}
 	for _, n := range w.Snapshot.Nodes {
@@ -380,7 +367,7 @@ const mostRefusals = 5
 
 // refusals are about the claims of a pool that get no machine, whose machine does not join, or whose machine is
 // not deleted: each text once, and at most mostRefusals.
-func (w *statusReader) refusals(pool string) (says []Remark) {
+func (w *reader) refusals(pool string) (says []Remark) {
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool {
 			continue
@@ -404,7 +391,7 @@ func (w *statusReader) refusals(pool string) (says []Remark) {
 
 // undeleted is the condition of a claim whose machine cannot be deleted; nil for others.
 func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
-	c := nc.StatusConditions(conditions.WithObservedOnly()).Get(nodeclaim.ConditionMachineDeleted)
+	c := condition(nc, nodeclaim.ConditionMachineDeleted)
 	if nc.DeletionTimestamp.IsZero() || !c.IsFalse() {
 		return nil
 	}
@@ -413,7 +400,7 @@ func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
 
 // warning is the last warning on a claim without a node; nil if there is none. For a claim whose machine is starting, and
 // before other warnings, it is why the machine does not join.
-func (w *statusReader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
+func (w *reader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 	if !nc.DeletionTimestamp.IsZero() || nc.Status.NodeName != "" {
 		return nil
 	}

@@ -68,10 +68,8 @@ func (s Status) headline() string {
 		return text + "; whether pods are pending is unknown"
 	case pods == 0:
 		return text + "; no pod is waiting for a node"
-	case pods == 1:
-		return text + "; 1 pod is waiting for a node"
 	}
-	return text + fmt.Sprintf("; %d pods are waiting for a node", pods)
+	return text + "; " + are(pods, "pod") + " waiting for a node"
 }
 
 func (s Status) declared() (n int) {
@@ -123,9 +121,6 @@ func costText(cost catalog.Price, unpriced int) string {
 
 // pools writes a line for each pool, and below it what there is to report.
 func (p *page) pools(pools []PoolStatus, all bool) {
-	if len(pools) == 0 {
-		return
-	}
 	rows := [][]string{{"POOL", "NODES", "STATE", "MONTHLY COST", "LIMITS"}}
 	silent, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of the pools that are left out
 	for _, pool := range pools {
@@ -146,25 +141,16 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		shown = append(shown, pool)
 		row := []string{cmp.Or(pool.Name, "(none)"), "?", "?", "?", amountsText(pool.Limits)}
 		if pool.Nodes != nil {
-			row[1], row[2], row[3] = fmt.Sprint(*pool.Nodes), statesText(pool.States), pool.Cost.Monthly.Text()
-			switch pool.Unpriced {
-			case 0:
-			case *pool.Nodes:
-				row[3] = "?"
-			default:
-				row[3] += "+?"
-			}
+			row[1], row[2] = fmt.Sprint(*pool.Nodes), statesText(pool.States)
+			row[3] = Row{Count: *pool.Nodes, Cost: *pool.Cost, Unpriced: pool.Unpriced}.monthly()
 		}
 		rows = append(rows, row)
 	}
-	p.Break()
-	lines := p.grid(rows, 1, 3)
-	lines.write(p, 0)
-	for i, pool := range shown {
-		lines.write(p, i+1)
-		p.remarks(pool.Says)
-	}
+	p.table(rows, func(i int) { p.remarks(shown[i].Says) }, 1, 3)
 	if folded > 0 {
+		if len(shown) == 0 {
+			p.Break()
+		}
 		more := ""
 		if unpriced > 0 {
 			more = "at least "
@@ -184,7 +170,7 @@ func statesText(states []Count) string {
 	for i, c := range states {
 		texts[i] = fmt.Sprintf("%d %s", c.Nodes, c.State)
 	}
-	return dash(strings.Join(texts, ", "))
+	return cmp.Or(strings.Join(texts, ", "), "-")
 }
 
 func amountsText(amounts []Amount) string {
@@ -196,9 +182,6 @@ func amountsText(amounts []Amount) string {
 }
 
 func (p *page) limits(limits []LimitStatus) {
-	if len(limits) == 0 {
-		return
-	}
 	rows := [][]string{{"LIMIT", "OF", "USED", "LEFT"}}
 	for _, l := range limits {
 		left := make([]string, len(l.Amounts))
@@ -213,38 +196,22 @@ func (p *page) limits(limits []LimitStatus) {
 		}
 		rows = append(rows, []string{l.Name, of, amountsText(l.Amounts), strings.Join(left, ", ")})
 	}
-	p.Break()
-	lines := p.grid(rows)
-	lines.write(p, 0)
-	for i, l := range limits {
-		lines.write(p, i+1)
-		p.remarks(l.Says)
-	}
+	p.table(rows, func(i int) { p.remarks(limits[i].Says) })
 }
 
 func (p *page) waiting(loads []Workload) {
-	if len(loads) == 0 {
-		return
-	}
 	rows := [][]string{{"WAITING PODS", "PODS", "AGE"}}
 	for _, w := range loads {
 		rows = append(rows, []string{w.Namespace + "/" + w.Owner, fmt.Sprint(w.Pods), p.ago(w.Since)})
 	}
-	p.Break()
-	lines := p.grid(rows, 1, 2)
-	lines.write(p, 0)
-	for i, w := range loads {
-		lines.write(p, i+1)
-		for _, reason := range w.Reasons {
+	p.table(rows, func(i int) {
+		for _, reason := range loads[i].Reasons {
 			p.Paragraph(2, "%s", reason)
 		}
-	}
+	}, 1, 2)
 }
 
 func (p *page) nodePlans(plans []NodePlanStatus) {
-	if len(plans) == 0 {
-		return
-	}
 	rows := [][]string{{"NODEPLAN", "STATE", "SINCE", "APPLIED", "OUTDATED", "WINDOW"}}
 	for _, n := range plans {
 		outdated, window := "-", "-"
@@ -258,11 +225,8 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 			n.Namespace + "/" + n.Name, n.State, p.ago(n.Since), nodeplan.Short(n.Applied), outdated, window,
 		})
 	}
-	p.Break()
-	lines := p.grid(rows, 4)
-	lines.write(p, 0)
-	for i, n := range plans {
-		lines.write(p, i+1)
+	p.table(rows, func(i int) {
+		n := plans[i]
 		if n.Tried != "" {
 			p.Paragraph(2, "last attempted: %s", nodeplan.Short(n.Tried))
 		}
@@ -276,49 +240,34 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 			p.Paragraph(2, "%s", n.Forecast)
 		}
 		p.Words(2, n.Message)
+	}, 4)
+}
+
+// table writes rows in columns, the heading first; nothing if there is only a heading. If the rows are wider than the page,
+// the last columns move below each row. There, below writes what else there is about a row.
+func (p *page) table(rows [][]string, below func(row int), right ...int) {
+	if len(rows) == 1 {
+		return
 	}
-}
-
-// grid is rows in columns, the heading first. Columns that do not fit are below their row.
-type grid struct {
-	lines []string
-	below [][]string // "column: value"
-}
-
-// grid aligns rows. If they are wider than the page, the last columns move below each row.
-func (p *page) grid(rows [][]string, right ...int) grid {
-	heading := rows[0]
-	for n := len(heading); ; n-- {
+	heading, lines := rows[0], diag.Columns(rows, right...)
+	columns := len(heading)
+	for columns > 1 && slices.ContainsFunc(lines, func(line string) bool { return length(line) > p.Width }) {
+		columns--
 		narrow := make([][]string, len(rows))
 		for i, row := range rows {
-			narrow[i] = row[:n]
+			narrow[i] = row[:columns]
 		}
-		g := grid{lines: diag.Columns(narrow, right...), below: make([][]string, len(rows))}
-		if n > 1 && slices.ContainsFunc(g.lines, func(line string) bool { return length(line) > p.Width }) {
-			continue
-		}
-		for i, row := range rows[1:] {
-			for j, value := range row[n:] {
-				if value != "" && value != "-" {
-					g.below[i+1] = append(g.below[i+1], strings.ToLower(heading[n+j])+": "+value)
-				}
+		lines = diag.Columns(narrow, right...)
+	}
+	p.Break()
+	p.Line(0, "%s", lines[0])
+	for i, row := range rows[1:] {
+		p.Line(0, "%s", lines[i+1])
+		for j, value := range row[columns:] {
+			if value != "" && value != "-" {
+				p.Paragraph(2, "%s: %s", strings.ToLower(heading[columns+j]), value)
 			}
 		}
-		return g
+		below(i)
 	}
-}
-
-// write writes a row, and what is below it.
-func (g grid) write(p *page, row int) {
-	p.Line(0, "%s", g.lines[row])
-	for _, text := range g.below[row] {
-		p.Paragraph(2, "%s", text)
-	}
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
@@ -30,7 +32,7 @@ type Workload struct {
 }
 
 // waiting are the pods that are waiting for a node, by their owner.
-func (w *statusReader) waiting(s Status) []Workload {
+func (w *reader) waiting(ctx context.Context, s Status) []Workload {
 	by, order := map[[2]string][]*corev1.Pod{}, [][2]string{}
 	for _, pod := range w.Pods {
 		if !PodWaits(pod) {
@@ -43,6 +45,10 @@ func (w *statusReader) waiting(s Status) []Workload {
 		by[key] = append(by[key], pod)
 	}
 	all := []Workload{}
+	var refused map[types.UID][]Line
+	if len(order) > 0 {
+		refused = w.refused(ctx)
+	}
 	for _, key := range order {
 		pods := by[key]
 		slices.SortFunc(pods, func(a, b *corev1.Pod) int {
@@ -57,8 +63,7 @@ func (w *statusReader) waiting(s Status) []Workload {
 				load.Pools = append(load.Pools, pool.Name)
 			}
 		}
-		slices.Sort(load.Pools)
-		load.Reasons = w.reasons(pods, load.Pools, s)
+		load.Reasons = w.reasons(pods, load.Pools, s, refused)
 		all = append(all, load)
 	}
 	slices.SortFunc(all, func(a, b Workload) int {
@@ -129,8 +134,8 @@ func sentences(lines []Line) (texts []string) {
 // mostRefused is for how many pools it is shown why they create no node for a pod.
 const mostRefused = 3
 
-// reasons explain why pods of one owner are waiting, from the pods down to LKE.
-func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
+// reasons explain why pods of one owner are waiting, from the pods down to LKE. Refused is why pods get no node now.
+func (w *reader) reasons(pods []*corev1.Pod, pools []string, s Status, refused map[types.UID][]Line) []string {
 	var lines lines
 	var coming []*karpv1.NodeClaim
 	planned := false // by the scheduler that runs now, which counts pools and limits
@@ -142,8 +147,8 @@ func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []s
 		if nc != nil && !slices.ContainsFunc(coming, func(c *karpv1.NodeClaim) bool { return c.Name == nc.Name }) {
 			coming = append(coming, nc)
 		}
-		if refused := w.refused()[pod.UID]; nc == nil && refused != nil {
-			said, planned = sentences(refused[:min(len(refused), mostRefused)]), true
+		if why := refused[pod.UID]; nc == nil && why != nil {
+			said, planned = sentences(why[:min(len(why), mostRefused)]), true
 		}
 		lines.add(said...)
 	}
@@ -195,7 +200,7 @@ func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 }
 
 // silence is what to report about a pod without any explanation.
-func (w *statusReader) silence(pod *corev1.Pod, pools []string) string {
+func (w *reader) silence(pod *corev1.Pod, pools []string) string {
 	switch age, waiting := w.Now.Sub(pod.CreationTimestamp.Time), len(keep(w.Pods, PodWaits)); {
 	case waiting > mostPlaced:
 		return fmt.Sprintf("not all of them are checked, because %d pods are waiting: lkeplan why pod NAME checks one pod", waiting)
@@ -215,7 +220,7 @@ func (w *statusReader) silence(pod *corev1.Pod, pools []string) string {
 
 // word is the last event about a pod: the NodeClaim that it will get, or why there is
 // none.
-func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, said []string) {
+func (w *reader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, said []string) {
 	var others []string
 	for _, e := range w.events.About(cluster.SubjectOf("Pod", pod)) {
 		switch {
@@ -230,7 +235,7 @@ func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeCla
 			return nil, []string{fmt.Sprintf("%s ago: %s", w.ageOf(e), messageOf(w.events, e))}
 		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):
 			if len(said) == 0 {
-				said = refused(e.Message, w.ageOf(e), pools)
+				said = karpenterSaid(e.Message, w.ageOf(e), pools)
 			}
 		case len(others) == 0:
 			others = []string{fmt.Sprintf("kube-scheduler, %s ago: %s", w.ageOf(e), e.Message)}
@@ -246,9 +251,9 @@ func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeCla
 // v1.14.1, PodFailedToScheduleEvent).
 const failed = "Failed to schedule pod, "
 
-// refused is Karpenter's message without its own words: the reasons of all
+// karpenterSaid is Karpenter's message without its own words: the reasons of all
 // pools, each once, and of pools that do not match the pod only if there is no other.
-func refused(message, age string, pools []string) []string {
+func karpenterSaid(message, age string, pools []string) []string {
 	var near, far lines
 	for part := range strings.SplitSeq(strings.TrimPrefix(message, failed), "; ") {
 		part, _, _ = strings.Cut(part, ", requirements=")
@@ -269,7 +274,7 @@ func refused(message, age string, pools []string) []string {
 
 // nominated is the NodeClaim that a pod will get according to an event; nil if it was deleted, or
 // is a node already. If NodeClaims could not be listed, only its name is known.
-func (w *statusReader) nominated(message string) *karpv1.NodeClaim {
+func (w *reader) nominated(message string) *karpv1.NodeClaim {
 	_, rest, found := strings.Cut(message, "nodeclaim/")
 	if !found {
 		return nil
@@ -279,16 +284,14 @@ func (w *statusReader) nominated(message string) *karpv1.NodeClaim {
 	if w.Unread(cluster.KindClaims) != "" {
 		return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
-	for _, nc := range w.Claims {
-		if nc.Name == name && nc.DeletionTimestamp.IsZero() {
-			return nc
-		}
+	if nc := named(w.Claims, name); nc != nil && nc.DeletionTimestamp.IsZero() {
+		return nc
 	}
 	return nil
 }
 
 // underWay reports on the nodes that pods will get, and what LKE reports about them.
-func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
+func (w *reader) underWay(coming []*karpv1.NodeClaim) []string {
 	if len(coming) == 0 {
 		return nil
 	}
@@ -329,7 +332,7 @@ func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
 }
 
 // ageOf is how long ago an event was last seen.
-func (w *statusReader) ageOf(e *corev1.Event) string { return Age(w.Now.Sub(w.events.LastSeen(e))) }
+func (w *reader) ageOf(e *corev1.Event) string { return w.age(w.events.LastSeen(e)) }
 
 // lines are sentences, each once.
 type lines []string

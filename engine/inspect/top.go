@@ -546,9 +546,9 @@ func stateOf(node *corev1.Node, nc *karpv1.NodeClaim) (state State, why string) 
 		return StateNotReady, ready.Reason
 	}
 	switch {
-	case tainted(node, karpv1.UnregisteredTaintKey), nc != nil && !holds(nc, karpv1.ConditionTypeInitialized):
+	case tainted(node, karpv1.UnregisteredTaintKey), nc != nil && !condition(nc, karpv1.ConditionTypeInitialized).IsTrue():
 		return StateJoining, ""
-	case nc != nil && holds(nc, karpv1.ConditionTypeDrifted):
+	case nc != nil && condition(nc, karpv1.ConditionTypeDrifted).IsTrue():
 		return StateOutdated, reasonOf(nc, karpv1.ConditionTypeDrifted)
 	case node.Spec.Unschedulable:
 		return StateCordoned, ""
@@ -571,14 +571,15 @@ func tainted(node *corev1.Node, key string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
-func holds(nc *karpv1.NodeClaim, condition string) bool {
-	return nc.StatusConditions(status.WithObservedOnly()).Get(condition).IsTrue()
+// condition is a condition of a NodeClaim; nil if it does not have it.
+func condition(nc *karpv1.NodeClaim, kind string) *status.Condition {
+	return nc.StatusConditions(status.WithObservedOnly()).Get(kind)
 }
 
 // reasonOf is the reason of a condition that is true; "" if it is not.
-func reasonOf(nc *karpv1.NodeClaim, condition string) string {
-	if nc == nil || !holds(nc, condition) {
+func reasonOf(nc *karpv1.NodeClaim, kind string) string {
+	if nc == nil || !condition(nc, kind).IsTrue() {
 		return ""
 	}
-	return nc.StatusConditions(status.WithObservedOnly()).Get(condition).Reason
+	return condition(nc, kind).Reason
 }

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -139,10 +141,16 @@ func (s Screen) head(v ScreenView) []string {
 	if v.Width > 0 {
 		room = min(max(v.Width-40, 10), room)
 	}
-	lines = append(lines,
-		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested.N), cores(t.CPU.Allocatable)),
-		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", schemas.Bytes(t.Memory.Requested.N), schemas.Bytes(t.Memory.Allocatable)))
-	return lines
+	return append(lines, v.bars(t, room)...)
+}
+
+// bars are lines with the requested shares of CPU and memory.
+func (v ScreenView) bars(r Row, width int) []string {
+	return []string{
+		"CPU    " + v.bar(r.CPU, width) + fmt.Sprintf("  %s of %s", cores(r.CPU.Requested.N), cores(r.CPU.Allocatable)),
+		"Memory " + v.bar(r.Memory, width) +
+			fmt.Sprintf("  %s of %s", schemas.Bytes(r.Memory.Requested.N), schemas.Bytes(r.Memory.Allocatable)),
+	}
 }
 
 // podless reports whether the pods are unknown. Then the use of nodes is unknown, too.
@@ -191,7 +199,7 @@ func (s Screen) poolTable(v ScreenView) table {
 			rolling.ink = InkChange
 		}
 		t.rows = append(t.rows, []cell{
-			{text: orDash(p.Name)}, {text: nodes}, rolling, {use: p.CPU}, {use: p.Memory}, {text: p.monthly()},
+			{text: cmp.Or(p.Name, "-")}, {text: nodes}, rolling, {use: p.CPU}, {use: p.Memory}, {text: p.monthly()},
 			{text: limits, ink: InkFaint},
 		})
 	}
@@ -207,7 +215,7 @@ func (s Screen) nodeTable(v ScreenView, from, to int) table {
 	}}
 	for _, n := range s.Nodes[from:to] {
 		t.rows = append(t.rows, []cell{
-			{text: n.Name}, {text: orDash(n.Pool)}, {text: orDash(n.Plan)}, {use: n.CPU}, {use: n.Memory},
+			{text: n.Name}, {text: cmp.Or(n.Pool, "-")}, {text: cmp.Or(n.Plan, "-")}, {use: n.CPU}, {use: n.Memory},
 			{text: n.Pods.String()}, {text: n.monthly()}, {text: Age(v.Now.Sub(n.Created))},
 			{text: strings.TrimSpace(string(n.State) + " " + n.Why), ink: n.State.ink()},
 		})
@@ -244,16 +252,14 @@ func (v ScreenView) bar(u Use, width int) string {
 // DrawDetail draws everything about a node.
 func (d Detail) DrawDetail(v ScreenView) string {
 	lines := append(v.wrap(InkPlain, fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why))),
-		v.wrap(InkPlain, fmt.Sprintf("pool %s, plan type %s, %s, %s old", orDash(d.Pool), orDash(d.Plan), d.cost(),
+		v.wrap(InkPlain, fmt.Sprintf("pool %s, plan type %s, %s, %s old", cmp.Or(d.Pool, "-"), cmp.Or(d.Plan, "-"), d.cost(),
 			Age(v.Now.Sub(d.Created))))...)
 	if d.podless {
-		lines = append(lines, "Its pods are unknown: they could not be listed.", "")
+		lines = append(lines, "Its pods are unknown: they could not be listed.")
 	} else {
-		lines = append(lines,
-			"CPU    "+v.bar(d.CPU, 20)+fmt.Sprintf("  %s of %s", cores(d.CPU.Requested.N), cores(d.CPU.Allocatable)),
-			"Memory "+v.bar(d.Memory, 20)+fmt.Sprintf("  %s of %s", schemas.Bytes(d.Memory.Requested.N), schemas.Bytes(d.Memory.Allocatable)),
-			"")
+		lines = append(lines, v.bars(d.Row, 20)...)
 	}
+	lines = append(lines, "")
 	for _, fact := range d.Facts {
 		lines = append(lines, cut(fmt.Sprintf("%-14s %s", fact[0], fact[1]), v.Width))
 	}
@@ -291,13 +297,7 @@ func Age(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%dd", int(d.Hours()/24))
 	}
-	text := d.String() // 1h30m0s
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
+	return during.WriteDuration(d)
 }
 
 // cores writes an amount of CPU with one decimal at most.
@@ -326,11 +326,4 @@ func (r Row) monthly() string {
 		return "?"
 	}
 	return r.Cost.Monthly.Text() + "+?"
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

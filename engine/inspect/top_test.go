@@ -77,7 +77,7 @@ func embedded(t testing.TB) Prices {
 // read reads the objects of a file.
 func read(t *testing.T, text []byte) (c cluster.Snapshot) {
 	t.Helper()
-	documents := utilyaml.NewYAMLReader(newReader(text))
+	documents := utilyaml.NewYAMLReader(readerOf(text))
 	for {
 		document, err := documents.Read()
 		if err == io.EOF {
@@ -197,7 +197,7 @@ func many(nodes, pods int) (c cluster.Snapshot) {
 	return c
 }
 
-func newReader(text []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(text)) }
+func readerOf(text []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(text)) }
 
 func TestAgesHaveTwoUnitsAtMost(t *testing.T) {
 	for want, d := range map[string]time.Duration{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,11 +94,10 @@ type Line struct {
 
 // Ask answers a question about a cluster.
 func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, error) {
-	l = l.Sorted()
 	g.Pool = ""
-	w := newExplainer(l, g)
+	w := newReader(l.Sorted(), g)
 	var err error
-	if w.Status, err = newStatus(ctx, l, g, w); err != nil {
+	if w.Status, err = w.status(ctx); err != nil {
 		return Answer{}, err
 	}
 	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
@@ -115,13 +115,14 @@ func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, 
 	return a, fmt.Errorf("why explains %s, not %q", strings.Join(QuestionKinds(), ", "), q.Kind)
 }
 
-// explainer makes Answers of a snapshot.
-type explainer struct {
+// reader makes a Status and Answers of a snapshot, whose lists are sorted.
+type reader struct {
 	cluster.Snapshot
 	Given
-	Status  Status
+	Status  Status // of the whole cluster; only Ask sets it
 	region  string
 	tier    catalog.Tier
+	types   func() *instancetype.Set // the plan types as the controller offers them now
 	volumes *simulate.VolumeIndex
 	events  cluster.Events
 
@@ -129,20 +130,19 @@ type explainer struct {
 	placeErr error
 }
 
-func newExplainer(l cluster.Snapshot, g Given) *explainer {
-	w := &explainer{Snapshot: l, Given: g, events: l.EventsAt(g.Now)}
+func newReader(l cluster.Snapshot, g Given) *reader {
+	w := &reader{Snapshot: l, Given: g, events: l.EventsAt(g.Now)}
+	w.volumes = simulate.NewVolumeIndex(l.Volumes.Claims, l.Volumes.All, l.Volumes.Classes)
 	w.region, w.tier = l.Region()
 	w.region = cmp.Or(g.Region, w.region)
+	w.types = sync.OnceValue(func() *instancetype.Set { return instancetype.New(w.Catalog, w.region, w.tier) })
 	return w
 }
-
-// types are the plan types as the controller offers them now.
-func (w *explainer) types() *instancetype.Set { return instancetype.New(w.Catalog, w.region, w.tier) }
 
 // live is the cluster as it is, without one claim and its node if without is not nil. Then the
 // pods of that node are waiting, and no others. Pods that Karpenter does not plan for because of their
 // volumes are left out.
-func (w *explainer) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
+func (w *reader) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
 	in := simulate.Live{Snapshot: w.Snapshot, Region: w.region, Tier: w.tier, Catalog: w.Catalog, Attached: w.attached(ctx)}
 	in.Pods = nil
 	if without == nil {
@@ -189,7 +189,7 @@ func plainly(texts ...string) (lines []Line) {
 }
 
 // absent is the error for a name that no object has, with the last event about a removed one.
-func (w *explainer) absent(what, namespace, name string, names []string) error {
+func (w *reader) absent(what, namespace, name string, names []string) error {
 	kind := map[string]string{"pod": "Pod", "node": "Node", "NodeClaim": "NodeClaim", "pool": "NodePool"}[what]
 	if unread := w.Unread(kind + "s"); unread != "" {
 		return fmt.Errorf("whether %s %s exists is unknown: %s", what, name, unread)
@@ -220,20 +220,12 @@ func tells(reason string) bool {
 const mostSaid = 400
 
 // said are the last events of objects: the last for each reason, and first why a machine does not join.
-func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
+func (w *reader) said(of ...cluster.Subject) (lines []Line) {
 	if unread := w.Unread("Events"); unread != "" {
 		return plainly("unknown: " + unread)
 	}
 	events := w.events.About(of...)
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int {
-		switch joins := saysWhyUnjoined(a); {
-		case joins == saysWhyUnjoined(b):
-			return 0
-		case joins:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(!saysWhyUnjoined(a), !saysWhyUnjoined(b)) })
 	seen := map[string]bool{}
 	for _, e := range events {
 		if seen[e.Reason] || len(lines) == 5 {
@@ -244,7 +236,7 @@ func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 		if saysWhyUnjoined(e) {
 			most = len(e.Message) // which the API server bounds
 		}
-		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(w.events.LastSeen(e)), e.Reason,
+		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.ageOf(e), e.Reason,
 			diag.Shorten(messageOf(w.events, e), most))})
 	}
 	return lines
@@ -260,7 +252,7 @@ var (
 )
 
 // unknown reports that something is unknown because kinds cannot be listed; nothing if they can.
-func (w *explainer) unknown(what string, kinds ...string) (texts []string) {
+func (w *reader) unknown(what string, kinds ...string) (texts []string) {
 	if unread := w.Unread(kinds...); unread != "" {
 		texts = append(texts, fmt.Sprintf("%s is unknown: %s", what, unread))
 	}
@@ -268,7 +260,7 @@ func (w *explainer) unknown(what string, kinds ...string) (texts []string) {
 }
 
 // but ends a sentence with the kinds that cannot be listed; "" if there are none.
-func (w *explainer) but(kinds ...string) string {
+func (w *reader) but(kinds ...string) string {
 	if unread := w.Unread(kinds...); unread != "" {
 		return ", but " + unread
 	}
@@ -276,7 +268,7 @@ func (w *explainer) but(kinds ...string) string {
 }
 
 // doubts are what a plan for pods does not count.
-func (w *explainer) doubts(pods ...*corev1.Pod) (texts []string) {
+func (w *reader) doubts(pods ...*corev1.Pod) (texts []string) {
 	if unread := w.Unread(kindsCounted...); unread != "" {
 		texts = append(texts, "this can be wrong, because not all objects are counted: "+unread)
 	}
@@ -341,7 +333,7 @@ func together(lines []Line) (merged []Line) {
 	return merged
 }
 
-func (w *explainer) age(since time.Time) string { return Age(w.Now.Sub(since)) }
+func (w *reader) age(since time.Time) string { return Age(w.Now.Sub(since)) }
 
 // asks is what the volumes of a pod require of its node.
 type asks struct {
@@ -349,20 +341,12 @@ type asks struct {
 	unready string // why Karpenter does not plan for the pod; "" if it does
 }
 
-// index finds the volumes of pods; it is built once.
-func (w *explainer) index() *simulate.VolumeIndex {
-	if w.volumes == nil {
-		w.volumes = simulate.NewVolumeIndex(w.Volumes.Claims, w.Volumes.All, w.Volumes.Classes)
-	}
-	return w.volumes
-}
-
 // storageOf is what the volumes of a pod require, as Karpenter reads them.
-func (w *explainer) storageOf(ctx context.Context, pod *corev1.Pod) asks {
+func (w *reader) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 	if !simulate.ClaimsVolumes(pod) || w.Unread(kindsOfVolumes...) != "" {
 		return asks{} // or unknown, which doubts reports
 	}
-	wait, err := w.index().Ready(ctx, pod)
+	wait, err := w.volumes.Ready(ctx, pod)
 	switch {
 	case wait != nil && wait.Why == simulate.ClaimUnbound:
 		return asks{unready: fmt.Sprintf("%s: %v", wait, err)}
@@ -371,7 +355,7 @@ func (w *explainer) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 	case wait != nil:
 		return asks{unready: wait.String()}
 	}
-	places, err := w.index().Places(ctx, pod)
+	places, err := w.volumes.Places(ctx, pod)
 	if err != nil {
 		return asks{unready: fmt.Sprintf("of its volumes: %v", err)}
 	}
@@ -379,14 +363,14 @@ func (w *explainer) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 }
 
 // attached are the volumes of Linode that nodes attach for pods.
-func (w *explainer) attached(ctx context.Context) map[types.UID][]string {
+func (w *reader) attached(ctx context.Context) map[types.UID][]string {
 	if w.Unread(kindsOfVolumes...) != "" {
 		return nil
 	}
 	names := map[types.UID][]string{}
 	for _, pod := range w.Pods {
 		if simulate.ClaimsVolumes(pod) {
-			for _, full := range w.index().Attach(ctx, pod) {
+			for _, full := range w.volumes.Attach(ctx, pod) {
 				_, name, _ := strings.Cut(full, "/")
 				names[pod.UID] = append(names[pod.UID], name)
 			}

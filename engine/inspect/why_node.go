@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	conditions "github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
@@ -28,53 +29,62 @@ import (
 )
 
 // node explains why a node has its plan type, stays or is removed.
-func (w *explainer) node(ctx context.Context, a *Answer) error {
-	var names []string
-	for _, n := range w.Snapshot.Nodes {
-		names = append(names, n.Name)
-		if n.Name != a.Name {
-			continue
+func (w *reader) node(ctx context.Context, a *Answer) error {
+	n := named(w.Snapshot.Nodes, a.Name)
+	if n == nil {
+		if w.gone(a, func(g linodev1alpha1.GoneNode) bool { return g.Node == a.Name }) {
+			return nil
 		}
-		of, _ := claimsOf(w.Snapshot.Nodes, w.Claims)
-		if nc := of[n.Name]; nc != nil {
-			a.Summary = fmt.Sprintf("Node %s is %s.%s", n.Name, w.describe(nc), w.stage(nc))
-			return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
-		}
-		a.Summary = fmt.Sprintf("Node %s belongs to no pool: it has no NodeClaim.", n.Name)
-		if pool := n.Labels[karpv1.NodePoolLabelKey]; pool != "" {
-			a.Summary = fmt.Sprintf("Node %s belongs to pool %s according to its label %s, but no NodeClaim has the name or the "+
-				"provider id of the node. Its NodeClaim was deleted, or is not updated yet.", n.Name, pool, karpv1.NodePoolLabelKey)
-		}
-		if unread := w.Unread("NodeClaims"); unread != "" {
-			a.Summary = fmt.Sprintf("Node %s exists. Its pool is unknown: %s.", n.Name, unread)
-		}
-		a.add(AboutSaid, w.said(cluster.SubjectOf("Node", n))...)
-		return nil
+		return w.absent("node", "", a.Name, namesOf(w.Snapshot.Nodes))
 	}
-	if w.gone(a, func(g linodev1alpha1.GoneNode) bool { return g.Node == a.Name }) {
-		return nil
+	of, _ := claimsOf(w.Snapshot.Nodes, w.Claims)
+	if nc := of[n.Name]; nc != nil {
+		a.Summary = fmt.Sprintf("Node %s is %s.%s", n.Name, w.describe(nc), w.stage(nc))
+		return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
 	}
-	return w.absent("node", "", a.Name, names)
+	a.Summary = fmt.Sprintf("Node %s belongs to no pool: it has no NodeClaim.", n.Name)
+	if pool := n.Labels[karpv1.NodePoolLabelKey]; pool != "" {
+		a.Summary = fmt.Sprintf("Node %s belongs to pool %s according to its label %s, but no NodeClaim has the name or the "+
+			"provider id of the node. Its NodeClaim was deleted, or is not updated yet.", n.Name, pool, karpv1.NodePoolLabelKey)
+	}
+	if unread := w.Unread("NodeClaims"); unread != "" {
+		a.Summary = fmt.Sprintf("Node %s exists. Its pool is unknown: %s.", n.Name, unread)
+	}
+	a.add(AboutSaid, w.said(cluster.SubjectOf("Node", n))...)
+	return nil
+}
+
+// named is the object with a name in a list of one namespace; nil if there is none.
+func named[T metav1.Object](list []T, name string) (found T) {
+	for _, obj := range list {
+		if obj.GetName() == name {
+			return obj
+		}
+	}
+	return found
+}
+
+func namesOf[T metav1.Object](list []T) (names []string) {
+	for _, obj := range list {
+		names = append(names, obj.GetName())
+	}
+	return names
 }
 
 // claim explains the same about a NodeClaim, with or without a node.
-func (w *explainer) claim(ctx context.Context, a *Answer) error {
-	var names []string
-	for _, nc := range w.Claims {
-		names = append(names, nc.Name)
-		if nc.Name == a.Name {
-			a.Summary = fmt.Sprintf("NodeClaim %s is %s.%s", nc.Name, w.describe(nc), w.stage(nc))
-			return w.explain(ctx, a, nc)
-		}
+func (w *reader) claim(ctx context.Context, a *Answer) error {
+	if nc := named(w.Claims, a.Name); nc != nil {
+		a.Summary = fmt.Sprintf("NodeClaim %s is %s.%s", nc.Name, w.describe(nc), w.stage(nc))
+		return w.explain(ctx, a, nc)
 	}
 	if w.gone(a, func(g linodev1alpha1.GoneNode) bool { return g.NodeClaim == a.Name }) {
 		return nil
 	}
-	return w.absent("NodeClaim", "", a.Name, names)
+	return w.absent("NodeClaim", "", a.Name, namesOf(w.Claims))
 }
 
 // explain adds all sections about a claim and its node.
-func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
+func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
 	var smaller []string
 	if w.Unread("Pods", "DaemonSets") == "" { // pods that are not listed need capacity, too
 		var err error
@@ -108,7 +118,7 @@ func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim
 }
 
 // describe describes a claim, for the end of a sentence.
-func (w *explainer) describe(nc *karpv1.NodeClaim) string {
+func (w *reader) describe(nc *karpv1.NodeClaim) string {
 	plan, pool := nodeclaim.PlanOf(nc), nc.Labels[karpv1.NodePoolLabelKey]
 	text := "a node"
 	if plan != "" {
@@ -121,7 +131,7 @@ func (w *explainer) describe(nc *karpv1.NodeClaim) string {
 }
 
 // stage is a sentence, after a space, about a claim that has no ready node yet or is being deleted; "" for others.
-func (w *explainer) stage(nc *karpv1.NodeClaim) string {
+func (w *reader) stage(nc *karpv1.NodeClaim) string {
 	switch {
 	case !nc.DeletionTimestamp.IsZero():
 		return " It is being deleted."
@@ -135,26 +145,17 @@ func (w *explainer) stage(nc *karpv1.NodeClaim) string {
 	return " Its machine is requested from Linode."
 }
 
-func (w *explainer) price(plan string) catalog.Price {
+func (w *reader) price(plan string) catalog.Price {
 	price, _ := w.Catalog.Price(plan, w.region)
 	return price
 }
 
-func (w *explainer) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
-	return w.poolNamed(nc.Labels[karpv1.NodePoolLabelKey])
-}
-
-func (w *explainer) poolNamed(name string) *karpv1.NodePool {
-	for _, p := range w.Snapshot.Pools {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
+func (w *reader) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
+	return named(w.Snapshot.Pools, nc.Labels[karpv1.NodePoolLabelKey])
 }
 
 // planOf explains why a claim has its plan type, and not a cheaper one.
-func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
+func (w *reader) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	plan, pool := nodeclaim.PlanOf(nc), w.poolOf(nc)
 	if w.region == "" {
 		return plainly(w.unknown("the region of the cluster", kindsOfRegion...)...)
@@ -162,30 +163,24 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	if plan == "" || pool == nil {
 		return nil
 	}
-	if wants := instancetype.RequirementsOf(pool); !slices.ContainsFunc(w.types().List(),
-		func(it *cloudprovider.InstanceType) bool {
-			return it.Name == plan && wants.Intersects(it.Requirements) == nil
-		}) {
+	allowed, own := w.allowed(pool), w.price(plan)
+	switch {
+	case !slices.ContainsFunc(allowed, func(it *cloudprovider.InstanceType) bool { return it.Name == plan }):
 		return plainly(fmt.Sprintf("pool %s no longer allows %s", pool.Name, plan))
-	}
-	allowed, cheaper := instancetype.RequirementsOf(pool), 0
-	wants := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
-	types := slices.Clone(w.types().List())
-	own := w.price(plan).Hourly
-	if !w.price(plan).Known() {
+	case !own.Known():
 		return plainly(fmt.Sprintf("the price of %s is unknown, so it cannot be compared with other plan types", plan))
 	}
-	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
+	wants, cheaper := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...), 0
+	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {
 		return cmp.Compare(w.price(b.Name).Hourly, w.price(a.Name).Hourly)
 	})
-	for _, it := range types {
+	for _, it := range allowed {
 		has := w.price(it.Name)
-		if allowed.Intersects(it.Requirements) != nil || !has.Known() || has.Hourly >= own || it.Name == plan {
+		if !has.Known() || has.Hourly >= own.Hourly {
 			continue
 		}
 		if cheaper++; cheaper <= mostPlans {
-			lines = append(lines, Line{Text: fmt.Sprintf("not %s ($%s): %s", it.Name, w.price(it.Name).Hourly,
-				w.not(it, nc, pool, wants))})
+			lines = append(lines, Line{Text: fmt.Sprintf("not %s ($%s): %s", it.Name, has.Hourly, w.not(it, nc, pool, wants))})
 		}
 	}
 	switch {
@@ -199,8 +194,16 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 
 const mostPlans = 4
 
+// allowed are the plan types that a pool allows, whether they are available or not.
+func (w *reader) allowed(pool *karpv1.NodePool) []*cloudprovider.InstanceType {
+	want := instancetype.RequirementsOf(pool)
+	return slices.DeleteFunc(slices.Clone(w.types().List()), func(it *cloudprovider.InstanceType) bool {
+		return want.Intersects(it.Requirements) != nil
+	})
+}
+
 // not explains why a claim does not have a plan type that its pool allows.
-func (w *explainer) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *karpv1.NodePool,
+func (w *reader) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *karpv1.NodePool,
 	wants scheduling.Requirements) string {
 	switch asked := nc.Spec.Resources.Requests; {
 	case !resources.Fits(asked, it.Allocatable()):
@@ -219,7 +222,7 @@ func (w *explainer) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, po
 // lacks is what a plan type has too little of for the pods that a node was created for.
 func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	var offers, requests []string
-	for _, name := range sortedNames(asked) {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		wanted, has := asked[name], it.Allocatable()[name]
 		if wanted.Cmp(has) > 0 {
 			offers = append(offers, fmt.Sprintf("%s of %s", decimal(name, has), name))
@@ -228,19 +231,6 @@ func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	}
 	return fmt.Sprintf("it has %s; the node was created for pods that request %s (with DaemonSets)",
 		strings.Join(offers, " and "), strings.Join(requests, " and "))
-}
-
-func sortedNames(list corev1.ResourceList) (names []corev1.ResourceName) {
-	for name := range list {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func isTrue(nc *karpv1.NodeClaim, kind string) (c *conditions.Condition, ok bool) {
-	c = nc.StatusConditions(conditions.WithObservedOnly()).Get(kind)
-	return c, c.IsTrue()
 }
 
 // A small reduction leaves pods three quarters of their requests.
@@ -252,7 +242,7 @@ const (
 
 // smaller is a cheaper plan type on which the pods of a node would fit if they requested a
 // little less, by Karpenter's own scheduler.
-func (w *explainer) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string, error) {
+func (w *reader) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string, error) {
 	pool, pods := w.poolOf(nc), w.movable(nc)
 	if pool == nil || len(pods) == 0 || w.region == "" {
 		return nil, nil
@@ -281,7 +271,7 @@ func (w *explainer) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string
 }
 
 // daemonsOn are the pods of DaemonSets on a node, and the static pods of its kubelet.
-func (w *explainer) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
+func (w *reader) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	for _, pod := range w.Pods {
 		if pod.Spec.NodeName == nc.Status.NodeName && !podutils.IsTerminal(pod) &&
 			(podutils.IsOwnedByDaemonSet(pod) || podutils.IsOwnedByNode(pod)) {
@@ -293,7 +283,7 @@ func (w *explainer) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 
 // cheaper are the available plan types that a pool allows and that cost less than the
 // one of a claim; the cheapest first.
-func (w *explainer) cheaper(nc *karpv1.NodeClaim, pool *karpv1.NodePool) []*cloudprovider.InstanceType {
+func (w *reader) cheaper(nc *karpv1.NodeClaim, pool *karpv1.NodePool) []*cloudprovider.InstanceType {
 	own := w.price(nodeclaim.PlanOf(nc)).Hourly
 	list := slices.DeleteFunc(instancetype.Candidates(w.types().List(), instancetype.RequirementsOf(pool), nil),
 		func(it *cloudprovider.InstanceType) bool { return w.price(it.Name).Hourly >= own })
@@ -365,7 +355,7 @@ func shrink(requests, asked, less corev1.ResourceList) {
 
 // onOne reports whether all pods would fit on one new node of a plan type, without other nodes and
 // pools.
-func (w *explainer) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev1.Pod, plan string) (bool, error) {
+func (w *reader) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev1.Pod, plan string) (bool, error) {
 	placed, err := simulate.Place(ctx, simulate.Live{
 		Snapshot: cluster.Snapshot{Pools: []*karpv1.NodePool{pool}, Classes: w.Classes, Pods: pods, Daemons: w.Daemons},
 		Region:   w.region, Tier: w.tier, Catalog: w.Catalog, Attached: w.attached(ctx),
@@ -386,7 +376,7 @@ func (w *explainer) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*co
 // lessText is a reduction: 4 instead of 5 of cpu.
 func lessText(asked, less corev1.ResourceList) string {
 	text := ""
-	for i, name := range sortedNames(less) {
+	for i, name := range slices.Sorted(maps.Keys(less)) {
 		all, left := asked[name], asked[name].DeepCopy()
 		left.Sub(less[name])
 		if i > 0 {

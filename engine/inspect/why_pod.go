@@ -25,25 +25,16 @@ import (
 )
 
 // pod explains where a pod runs, or why it has no node.
-func (w *explainer) pod(ctx context.Context, a *Answer) error {
-	var pod *corev1.Pod
-	var names []string
-	for _, p := range w.Pods {
-		if p.Namespace == a.Namespace {
-			names = append(names, p.Name)
-			if p.Name == a.Name {
-				pod = p
-			}
-		}
-	}
-	name := a.Namespace + "/" + a.Name
+func (w *reader) pod(ctx context.Context, a *Answer) error {
+	pods := keep(w.Pods, func(p *corev1.Pod) bool { return p.Namespace == a.Namespace })
+	pod := named(pods, a.Name)
 	switch {
 	case pod == nil:
-		return w.absent("pod", a.Namespace, a.Name, names)
+		return w.absent("pod", a.Namespace, a.Name, namesOf(pods))
 	case pod.Spec.NodeName != "":
 		return w.running(a, pod)
 	case !PodWaits(pod):
-		a.Summary = fmt.Sprintf("Pod %s is being deleted.", name)
+		a.Summary = fmt.Sprintf("Pod %s/%s is being deleted.", pod.Namespace, pod.Name)
 		return nil
 	}
 	a.Summary = fmt.Sprintf("%s has waited for a node for %s.", full(pod), w.age(pod.CreationTimestamp.Time))
@@ -82,7 +73,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 }
 
 // wouldGo shows where Karpenter would place a waiting pod.
-func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
+func (w *reader) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
 	if texts := w.unknown("where the pod would run", kindsToPlan...); texts != nil {
 		return plainly(texts...), nil
 	}
@@ -94,7 +85,7 @@ func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error
 }
 
 // place lets Karpenter's scheduler place the waiting pods, once.
-func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement, error) {
+func (w *reader) place(ctx context.Context) (map[types.UID]simulate.Placement, error) {
 	if w.placed == nil && w.placeErr == nil {
 		w.placed, w.placeErr = simulate.Place(ctx, w.live(ctx, nil))
 	}
@@ -106,7 +97,7 @@ func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement
 const mostPlaced = 200
 
 // placeSome is place if few pods are waiting; otherwise it places some pods of each workload, which are equal.
-func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
+func (w *reader) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
 	waiting, of := 0, map[string]int{}
 	for _, pod := range w.Pods {
 		if PodWaits(pod) {
@@ -134,7 +125,7 @@ func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Place
 }
 
 // refused explains why waiting pods get no node now.
-func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
+func (w *reader) refused(ctx context.Context) map[types.UID][]Line {
 	if w.region == "" || w.Unread(kindsToPlan...) != "" {
 		return nil
 	}
@@ -156,7 +147,7 @@ func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
 }
 
 // running shows where a pod runs, and why its node has its plan type.
-func (w *explainer) running(a *Answer, pod *corev1.Pod) error {
+func (w *reader) running(a *Answer, pod *corev1.Pod) error {
 	a.Summary = fmt.Sprintf("%s has node %s.", full(pod), pod.Spec.NodeName)
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
@@ -179,7 +170,7 @@ func full(pod *corev1.Pod) string {
 
 // placing shows where a pod would run, or why each pool creates no node for it. Pools that
 // match it come first.
-func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
+func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	switch {
 	case p.Plan != "":
 		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("create a %s (%s) for the pod", p.Plan,
@@ -192,7 +183,7 @@ func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 }
 
 // refusing explains why pools create no node for a pod: those that match it, and others.
-func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Line) {
+func (w *reader) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Line) {
 	for _, r := range p.Reasons {
 		line := Line{Text: r.Text}
 		if r.Pool == "" {
@@ -200,7 +191,7 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 			continue
 		}
 		line.Pools = []string{r.Pool}
-		if pool := w.poolNamed(r.Pool); pool != nil {
+		if pool := named(w.Snapshot.Pools, r.Pool); pool != nil {
 			if _, condemned := pool.Annotations[schemas.AnnotationRemoval]; condemned {
 				line.Text = "it is draining, and creates no nodes unless it is declared again."
 			}
@@ -227,7 +218,7 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 func complaints(line Line) int { return strings.Count(line.Text, "; the pod ") }
 
 // elsewhere reports that a pod requires a region or zone that the cluster is not in.
-func (w *explainer) elsewhere(pod *corev1.Pod) (lines []Line) {
+func (w *reader) elsewhere(pod *corev1.Pod) (lines []Line) {
 	wants := reqs.NewPodRequirements(pod)
 	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone} {
 		if wants.Has(key) && !wants.Get(key).Has(w.region) {
@@ -242,7 +233,7 @@ func (w *explainer) elsewhere(pod *corev1.Pod) (lines []Line) {
 const mostFar = 8
 
 // room reports that an existing or coming node has capacity for a pod.
-func (w *explainer) room(name string) string {
+func (w *reader) room(name string) string {
 	for _, nc := range w.Claims {
 		if nc.Name == name && nc.Status.NodeName == "" {
 			return fmt.Sprintf("nothing: the pod fits on the node of NodeClaim %s, which has not joined yet: %s.%s", name,
@@ -257,19 +248,17 @@ func (w *explainer) room(name string) string {
 }
 
 // pool explains the state of a pool, and what it can create now.
-func (w *explainer) pool(a *Answer) error {
-	var names []string
-	for _, p := range w.Snapshot.Pools {
-		if names = append(names, p.Name); p.Name == a.Name {
-			w.explainPool(a, p)
-			return nil
-		}
+func (w *reader) pool(a *Answer) error {
+	pool := named(w.Snapshot.Pools, a.Name)
+	if pool == nil {
+		return w.absent("pool", "", a.Name, namesOf(w.Snapshot.Pools))
 	}
-	return w.absent("pool", "", a.Name, names)
+	w.explainPool(a, pool)
+	return nil
 }
 
 // forecasts compare what the current revisions of NodePlans foretold for a pool with what has happened so far.
-func (w *explainer) forecasts(pool string) (texts []string) {
+func (w *reader) forecasts(pool string) (texts []string) {
 	for _, np := range w.Plans {
 		if forecast.Current(np) == nil {
 			continue
@@ -285,19 +274,15 @@ func (w *explainer) forecasts(pool string) (texts []string) {
 	return texts
 }
 
-func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
+func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 	for _, p := range w.Status.Pools {
 		if p.Name != pool.Name {
 			continue
 		}
 		a.Summary = w.summary(p)
-		var texts []string
-		for _, c := range p.States {
-			texts = append(texts, fmt.Sprintf("%d %s", c.Nodes, c.State))
-		}
-		lines := plainly(texts...)
-		if len(texts) > 0 {
-			lines = plainly(strings.Join(texts, ", "))
+		var lines []Line
+		if len(p.States) > 0 {
+			lines = plainly(statesText(p.States))
 		}
 		for _, r := range p.Says {
 			lines = append(lines, Line{Text: r.Text, quoted: r.quoted})
@@ -331,7 +316,7 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 }
 
 // summary is the number of nodes of a pool, and their cost.
-func (w *explainer) summary(p PoolStatus) string {
+func (w *reader) summary(p PoolStatus) string {
 	switch unread := w.Unread("Nodes", "NodeClaims"); {
 	case unread != "":
 		return fmt.Sprintf("The number of nodes of pool %s is unknown: %s.", p.Name, unread)
@@ -352,17 +337,11 @@ func (w *explainer) summary(p PoolStatus) string {
 
 // makes are the plan types that a pool allows, the cheapest first, and why some of them
 // are unavailable.
-func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
+func (w *reader) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {
 		return w.unknown("the region of the cluster", kindsOfRegion...)
 	}
-	want := instancetype.RequirementsOf(pool)
-	var allowed []*cloudprovider.InstanceType
-	for _, it := range w.types().List() {
-		if want.Intersects(it.Requirements) == nil {
-			allowed = append(allowed, it)
-		}
-	}
+	allowed := w.allowed(pool)
 	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {
 		one, other := w.price(a.Name), w.price(b.Name)
 		if one.Known() != other.Known() { // unknown prices come last

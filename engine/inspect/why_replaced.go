@@ -37,16 +37,16 @@ var drifts = map[string]string{
 
 // replaced explains why a node is being removed (AboutRemoved), or will be replaced (AboutReplaced). Of a node that stays, about
 // is "", and the lines are what is unknown.
-func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err error) {
-	outdated, err := ToReplace(w.Snapshot, w.Now)
+func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err error) {
+	rolls, err := w.outdated()
 	if err != nil {
 		return "", nil, err
 	}
 	var texts []string
-	drifted, marked := isTrue(nc, karpv1.ConditionTypeDrifted)
-	going, goes := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
+	drifted, going := condition(nc, karpv1.ConditionTypeDrifted), condition(nc, karpv1.ConditionTypeDisruptionReason)
+	marked := drifted.IsTrue()
 	switch {
-	case goes:
+	case going.IsTrue():
 		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
 	case !nc.DeletionTimestamp.IsZero():
 		texts = append(texts, fmt.Sprintf("the deletion of NodeClaim %s started %s ago", nc.Name, w.age(nc.DeletionTimestamp.Time)))
@@ -66,14 +66,14 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, e
 			text = fmt.Sprintf("Karpenter reports that the node has drifted: %q", drifted.Reason)
 		}
 		texts = append(append(texts, text), w.awaited(nc)...)
-	case outdated[nc.Name] && !draining:
+	case rolls.outdated[nc.Name] && !draining:
 		texts = append(texts, "the node differs from its pool or its LinodeNodeClass; Karpenter has not marked it as drifted yet")
-	case marked || outdated[nc.Name]:
+	case marked || rolls.outdated[nc.Name]:
 		about = AboutRemoved // the state of the pool is the reason
 	case len(texts) == 0:
 		return "", plainly(w.unknown("whether the node differs from its LinodeNodeClass", "LinodeNodeClasses")...), nil
 	}
-	if byCommit := drift != string(nodeclaim.MaintenanceDrifted); byCommit && (marked || outdated[nc.Name]) {
+	if byCommit := drift != string(nodeclaim.MaintenanceDrifted); byCommit && (marked || rolls.outdated[nc.Name]) {
 		texts = append(append(texts, w.rolls(nc, drift)...), w.commit(nc)...)
 	}
 	for _, p := range w.Status.Pools {
@@ -93,13 +93,13 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, e
 }
 
 // draining reports whether the pool of a claim is draining.
-func (w *explainer) draining(nc *karpv1.NodeClaim) bool {
+func (w *reader) draining(nc *karpv1.NodeClaim) bool {
 	pool := w.poolOf(nc)
 	return pool != nil && pool.Annotations[schemas.AnnotationRemoval] != ""
 }
 
 // rolls reports which revision changed what a node drifts from.
-func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
+func (w *reader) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	pool, class := w.poolOf(nc), w.classOf(nc)
 	if w.draining(nc) {
 		return nil // which is reported
@@ -136,17 +136,15 @@ func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.
 	return string(disruption.RequirementsDrifted)
 }
 
-func (w *explainer) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClass {
-	for _, class := range w.Classes {
-		if ref := nc.Spec.NodeClassRef; ref != nil && class.Name == ref.Name {
-			return class
-		}
+func (w *reader) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClass {
+	if nc.Spec.NodeClassRef == nil {
+		return nil
 	}
-	return nil
+	return named(w.Classes, nc.Spec.NodeClassRef.Name)
 }
 
 // appliers are the NodePlans that have applied a pool.
-func (w *explainer) appliers(pool *karpv1.NodePool) (plans []*lkeplanv1alpha1.NodePlan) {
+func (w *reader) appliers(pool *karpv1.NodePool) (plans []*lkeplanv1alpha1.NodePlan) {
 	for _, np := range w.Plans {
 		if slices.ContainsFunc(np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
 			return strings.HasSuffix(e.ID, "_"+pool.Name+"_karpenter.sh_NodePool")
@@ -158,7 +156,7 @@ func (w *explainer) appliers(pool *karpv1.NodePool) (plans []*lkeplanv1alpha1.No
 }
 
 // inOrder reports a revision of the pool's NodePlan that waits for the clusters of another ring.
-func (w *explainer) inOrder(pool *karpv1.NodePool) (texts []string) {
+func (w *reader) inOrder(pool *karpv1.NodePool) (texts []string) {
 	for _, np := range w.appliers(pool) {
 		if r := np.Status.Ring; r != nil && r.Waiting != nil {
 			texts = append(texts, fmt.Sprintf("revision %s of NodePlan %s is not applied yet: it %s",
@@ -170,7 +168,7 @@ func (w *explainer) inOrder(pool *karpv1.NodePool) (texts []string) {
 
 // commit reports which revisions have changed a node's pool since it was created, if
 // NodePlans have them, or who changed the pool last.
-func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
+func (w *reader) commit(nc *karpv1.NodeClaim) (texts []string) {
 	pool := w.poolOf(nc)
 	if pool == nil {
 		return nil
@@ -229,7 +227,7 @@ var losses = map[string]string{
 }
 
 // gone explains why a node or a claim in the journal of its class was removed.
-func (w *explainer) gone(a *Answer, is func(linodev1alpha1.GoneNode) bool) bool {
+func (w *reader) gone(a *Answer, is func(linodev1alpha1.GoneNode) bool) bool {
 	for _, class := range w.Classes {
 		for _, g := range class.Status.Gone {
 			if is(g) {
@@ -241,7 +239,7 @@ func (w *explainer) gone(a *Answer, is func(linodev1alpha1.GoneNode) bool) bool 
 	return false
 }
 
-func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
+func (w *reader) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	what := "NodeClaim " + g.NodeClaim
 	if a.Kind == "node" {
 		what = "Node " + g.Node

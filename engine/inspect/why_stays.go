@@ -15,9 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
@@ -27,7 +27,7 @@ import (
 
 // stays explains why a node is neither removed nor replaced by a cheaper one: by its pool,
 // by what blocks its removal, and by where its pods would go.
-func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
+func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
 	pool := w.poolOf(nc)
 	if pool == nil {
 		return plainly("its pool was deleted, or cannot be listed"), nil
@@ -56,14 +56,9 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 }
 
 // relabeled explains that labels or annotations of a node changed without a replacement, or have not changed yet.
-func (w *explainer) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts []string) {
+func (w *reader) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts []string) {
 	keys := strings.Join(inplace.Keys(pool), ", ")
-	var node *corev1.Node
-	for _, n := range w.Snapshot.Nodes {
-		if n.Name == nc.Status.NodeName {
-			node = n
-		}
-	}
+	node := named(w.Snapshot.Nodes, nc.Status.NodeName)
 	switch claim, onNode := inplace.TemplateOf(pool).Behind(nc, node); {
 	case claim || onNode:
 		texts = append(texts, "labels or annotations of the node change in place, and it does not have the current values yet: "+keys)
@@ -77,7 +72,7 @@ func (w *explainer) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (text
 
 // delays explains what delays the removal of a node that is removed or replaced: what blocks it, budgets, and pods that would
 // have no node.
-func (w *explainer) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
+func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
 	pool := w.poolOf(nc)
 	if pool == nil {
 		return nil, nil // nothing counts budgets
@@ -105,7 +100,7 @@ func (w *explainer) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, e
 }
 
 // hosts reports maintenance of a node's host that does not replace the node yet, and until when its paid hour keeps it.
-func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
+func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	class := w.classOf(nc)
 	if window := maintenance.Of(nc); window != nil && nc.Annotations[maintenance.AnnotationReplace] == "" {
 		text := w.work(window) + "; "
@@ -113,7 +108,7 @@ func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
 			text += "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
 		} else {
 			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts",
-				timing.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
+				during.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
 		}
 		texts = append(texts, text)
 	}
@@ -134,7 +129,7 @@ func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
 }
 
 // work describes maintenance of a node's host.
-func (w *explainer) work(window *maintenance.Window) string {
+func (w *reader) work(window *maintenance.Window) string {
 	what := []string{}
 	if window.Type != "" {
 		what = append(what, diag.OneLine(window.Type))
@@ -150,7 +145,7 @@ func (w *explainer) work(window *maintenance.Window) string {
 }
 
 // awaited reports that the controller waits for the machine of a claim, because its host is maintained.
-func (w *explainer) awaited(nc *karpv1.NodeClaim) []string {
+func (w *reader) awaited(nc *karpv1.NodeClaim) []string {
 	if !awaited(nc, w.Snapshot.Nodes, w.Now) {
 		return nil
 	}
@@ -180,7 +175,7 @@ func starts(window *maintenance.Window, now time.Time) string {
 }
 
 // movable are the pods of a claim's node that would have to move.
-func (w *explainer) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
+func (w *reader) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	for _, pod := range cluster.PodsToMove(w.Pods, nc.Status.NodeName) {
 		if pod.DeletionTimestamp.IsZero() {
 			pods = append(pods, pod)
@@ -190,7 +185,7 @@ func (w *explainer) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 }
 
 // policy explains how the pool's disruption block keeps a node.
-func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (texts []string) {
+func (w *reader) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (texts []string) {
 	d := pool.Spec.Disruption
 	after := d.ConsolidateAfter.Duration
 	switch {
@@ -209,13 +204,13 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
 		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s%s", w.age(since),
-			timing.WriteDuration(*after), setDuring(pool, "spec.disruption.consolidateAfter", w.Now)))
+			during.WriteDuration(*after), setDuring(pool, "spec.disruption.consolidateAfter", w.Now)))
 	}
 	return texts
 }
 
 // holds are what blocks Karpenter from draining a node.
-func (w *explainer) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string, err error) {
+func (w *reader) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string, err error) {
 	nodes := compare.NodesOf([]*karpv1.NodeClaim{nc}, w.Snapshot.Nodes)
 	if consolidation { // which pods block even if a node has a termination grace period
 		nodes[0].NoTerminationGrace = true
@@ -239,7 +234,7 @@ func (w *explainer) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []str
 
 // without shows where the pods of a node would go if it did not exist, by Karpenter's own
 // scheduler.
-func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
+func (w *reader) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
 	if len(pods) == 0 {
 		return []string{"no pod blocks the removal: the node has only pods of DaemonSets"}, nil
 	}
@@ -257,7 +252,7 @@ func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*c
 
 // moved places the pods of a node as if it did not exist. Fresh are the new nodes that they would get, by name, and refused is
 // why a pod would have no node, for each such pod.
-func (w *explainer) moved(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) (
+func (w *reader) moved(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) (
 	fresh map[string]simulate.Placement, refused []string, err error) {
 	placed, err := simulate.Place(ctx, w.live(ctx, nc))
 	if err != nil {
@@ -281,7 +276,7 @@ func (w *explainer) moved(ctx context.Context, nc *karpv1.NodeClaim, pods []*cor
 }
 
 // instead compares a node with the nodes that its pods would get.
-func (w *explainer) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placement) string {
+func (w *reader) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placement) string {
 	var names []string
 	var cost catalog.Money
 	for _, p := range fresh {
@@ -313,13 +308,13 @@ func are(n int, what string) string {
 
 // closed are the budgets of a pool that do not allow a disruption now for a reason: those that
 // allow none, with their end, and those that are already used.
-func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
+func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
 	nodes, going := w.counted(pool, nc)
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
-		n, err := b.GetAllowedDisruptions(timing.ClockAt(w.Now), nodes)
+		n, err := b.GetAllowedDisruptions(during.ClockAt(w.Now), nodes)
 		switch {
 		case err != nil || n <= 0:
 			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s%s", b.Nodes, pool.Name,
@@ -334,14 +329,14 @@ func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason k
 
 // counted is the number of nodes of a pool that budgets count, and the names of those that
 // use them: they are being removed, or are not ready.
-func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int, going []string) {
+func (w *reader) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int, going []string) {
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name || nc.Status.NodeName == "" {
 			continue
 		}
 		nodes++
-		_, marked := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
-		if nc != but && (marked || !nc.DeletionTimestamp.IsZero() || !ready(w.Snapshot.Nodes, nc.Status.NodeName)) {
+		marked := condition(nc, karpv1.ConditionTypeDisruptionReason)
+		if nc != but && (marked.IsTrue() || !nc.DeletionTimestamp.IsZero() || !ready(w.Snapshot.Nodes, nc.Status.NodeName)) {
 			going = append(going, nc.Status.NodeName)
 		}
 	}
@@ -350,12 +345,12 @@ func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 
 // ready reports whether a Node is ready; true if that is unknown.
 func ready(nodes []*corev1.Node, name string) bool {
-	for _, n := range nodes {
-		if c := nodeutils.GetCondition(n, corev1.NodeReady); n.Name == name && c.Status != "" {
-			return c.Status == corev1.ConditionTrue
-		}
+	n := named(nodes, name)
+	if n == nil {
+		return true
 	}
-	return true
+	c := nodeutils.GetCondition(n, corev1.NodeReady)
+	return c.Status == "" || c.Status == corev1.ConditionTrue
 }
 
 func goes(nodes []string) string {
@@ -366,11 +361,11 @@ func goes(nodes []string) string {
 }
 
 // window is when a budget with a schedule applies, and until when it applies now.
-func (w *explainer) window(b karpv1.Budget, nodes int) string {
+func (w *reader) window(b karpv1.Budget, nodes int) string {
 	if b.Schedule == nil || b.Duration == nil {
 		return ""
 	}
-	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, timing.WriteDuration(b.Duration.Duration))
+	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, during.WriteDuration(b.Duration.Duration))
 	if end := w.opens(b, nodes); !end.IsZero() {
 		layout := "15:04 UTC"
 		if end.Sub(w.Now) >= 24*time.Hour {
@@ -383,19 +378,19 @@ func (w *explainer) window(b karpv1.Budget, nodes int) string {
 
 // opens is when a budget that allows no disruption now next allows one; the zero time if that is
 // never, or not within a year.
-func (w *explainer) opens(b karpv1.Budget, nodes int) time.Time {
-	schedule, err := timing.ParseSchedule(*b.Schedule)
+func (w *reader) opens(b karpv1.Budget, nodes int) time.Time {
+	schedule, err := during.ParseSchedule(*b.Schedule)
 	if err != nil {
 		return time.Time{}
 	}
 	lasts := b.Duration.Duration
 	at := w.Now.UTC()
-	for range timing.MostTurns {
+	for range during.MostTurns {
 		next := schedule.Next(at.Add(-lasts)).Add(lasts) // where the last window ends
 		if !next.After(at) || next.After(w.Now.AddDate(1, 0, 0)) {
 			return time.Time{}
 		}
-		if n, err := b.GetAllowedDisruptions(timing.ClockAt(next), nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(during.ClockAt(next), nodes); err == nil && n > 0 {
 			return next
 		}
 		at = next

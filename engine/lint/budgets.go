@@ -8,7 +8,7 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -97,7 +97,7 @@ func neverOpens(c *checker, p *pool) {
 	when := "at all times"
 	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
 		when = fmt.Sprintf("at all times, because a window of %s starts again before it ends",
-			timing.WriteDuration(b.Duration.Duration))
+			during.WriteDuration(b.Duration.Duration))
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
 		"The budget allows no disruption, %s: no node is ever consolidated, and no change of the pool reaches "+
@@ -179,7 +179,7 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 	c.report(p.object.Addr, path,
 		"Nodes expire %s after their creation, and budgets do not delay that: a node is drained at its age "+
 			"even while a budget blocks disruption, and its replacement is created only then. Write expire_after = "+
-			"\"Never\", or ignore this with a reason.", timing.WriteDuration(*expires))
+			"\"Never\", or ignore this with a reason.", during.WriteDuration(*expires))
 }
 
 // joining is how long a Linode can take until its node is ready and pods have run for a moment.
@@ -191,7 +191,7 @@ func expiresTooSoon(c *checker, p *pool) {
 	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < joining {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
 			"Each node is drained %s after it was requested, and a Linode takes minutes to join: the pool keeps buying "+
-				"nodes on which no pod runs. Write 10m or more, or \"Never\".", timing.WriteDuration(*expires))
+				"nodes on which no pod runs. Write 10m or more, or \"Never\".", during.WriteDuration(*expires))
 	}
 }
 
@@ -201,7 +201,7 @@ func shortExpiry(c *checker, p *pool) {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
 			"Each node is drained %s after its creation, regardless of budgets, and each started hour is "+
 				"billed. An age of days is enough for updates; use disruption to save money.",
-			timing.WriteDuration(*expires))
+			during.WriteDuration(*expires))
 	}
 }
 
@@ -218,5 +218,5 @@ func beforeHour(c *checker, p *pool) {
 	c.report(p.object.Addr, "spec.disruption.consolidateAfter",
 		"A node is removed after %s without changes. Linode bills each started hour, so you pay for it anyway, and "+
 			"pay for a second node if its pods return within the hour. Write 5m or more.",
-		timing.WriteDuration(*after))
+		during.WriteDuration(*after))
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -207,7 +207,7 @@ type schedule struct {
 func (c *checker) schedule(text string) schedule {
 	s, ok := c.schedules[text]
 	if !ok {
-		if s.cron, s.err = timing.ParseSchedule(text); s.err == nil {
+		if s.cron, s.err = during.ParseSchedule(text); s.err == nil {
 			s.fires = !s.cron.Next(aYear).IsZero()
 		}
 		c.schedules[text] = s

@@ -37,13 +37,11 @@ type Object struct {
 }
 
 // Place says where the object stands.
-func (o Object) Place() string { return place(o.File, o.Document) }
-
-func place(file string, document int) string {
-	if document > 0 {
-		return fmt.Sprintf("%s: document %d", file, document)
+func (o Object) Place() string {
+	if o.Document > 0 {
+		return fmt.Sprintf("%s: document %d", o.File, o.Document)
 	}
-	return file
+	return o.File
 }
 
 // Read reads the objects of a file as people write them for kubectl: YAML or JSON, several documents, and lists. A document

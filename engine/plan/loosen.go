@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/linode/paidhour"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -128,7 +128,7 @@ func budgetOf(b karpv1.Budget) budget {
 			duration = b.Duration.Duration
 		}
 		var err error
-		if read.schedule, err = timing.ParseSchedule(schedule); err != nil {
+		if read.schedule, err = during.ParseSchedule(schedule); err != nil {
 			return budget{always: true}
 		}
 		read.duration = duration

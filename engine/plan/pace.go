@@ -7,7 +7,7 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/engine/during"
 )
 
 // Pace is when the budgets of a pool allow a roll.
@@ -47,7 +47,7 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	}
 	pace := &Pace{}
 	first := -1
-	for at, turns := now, 0; at.Before(now.Add(year)) && turns < timing.MostTurns; turns++ {
+	for at, turns := now, 0; at.Before(now.Add(year)) && turns < during.MostTurns; turns++ {
 		pool, until, err := forms.at(at, now.Add(year))
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 		if err != nil {
 			return nil, err
 		}
-		n, err := pool.GetAllowedDisruptionsByReason(timing.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
+		n, err := pool.GetAllowedDisruptionsByReason(during.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
 		if err != nil {
 			return nil, err
 		}
@@ -117,12 +117,12 @@ func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 			continue
 		}
 		// A budget that cannot be read allows none.
-		if n, err := b.GetAllowedDisruptions(timing.ClockAt(at), nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(during.ClockAt(at), nodes); err == nil && n > 0 {
 			continue
 		}
 		text := b.Nodes
 		if b.Schedule != nil && b.Duration != nil {
-			text += fmt.Sprintf(" at %q for %s", *b.Schedule, timing.WriteDuration(b.Duration.Duration))
+			text += fmt.Sprintf(" at %q for %s", *b.Schedule, during.WriteDuration(b.Duration.Duration))
 		}
 		budgets = append(budgets, text)
 	}
@@ -150,7 +150,7 @@ func schedulesOf(pool *karpv1.NodePool) (all []recurrence, err error) {
 		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
 			continue
 		}
-		s, err := timing.ParseSchedule(*b.Schedule)
+		s, err := during.ParseSchedule(*b.Schedule)
 		if err != nil {
 			return nil, fmt.Errorf("read the schedule %q: %w", *b.Schedule, err)
 		}

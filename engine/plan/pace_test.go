@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -180,7 +180,7 @@ func TestWindowsCoverTheWeek(t *testing.T) {
 			t.Errorf("a window begins at %s, want %s", w.From, at)
 		}
 		for at = w.From; at.Before(w.Until); at = at.Add(time.Minute) {
-			n, err := pool.GetAllowedDisruptionsByReason(timing.ClockAt(at), 5, karpv1.DisruptionReasonDrifted)
+			n, err := pool.GetAllowedDisruptionsByReason(during.ClockAt(at), 5, karpv1.DisruptionReasonDrifted)
 			if err != nil || n != w.Nodes {
 				t.Fatalf("at %s: %d nodes in the window, Karpenter says %d, %v", at, w.Nodes, n, err)
 			}

@@ -37,20 +37,30 @@ func announce(v config.Variable) Announcement {
 	a := Announcement{
 		Name: v.Name, Title: v.Name, Tooltip: v.Description, Required: v.Value == cty.NilVal, CollectionType: "string",
 	}
-	value := v.Value
-	if a.Required {
-		value = cty.NullVal(v.Type)
-	}
 	ty := v.Type
-	switch collection := ty.IsListType() || ty.IsSetType(); {
+	switch list := ty.IsListType() || ty.IsSetType(); {
 	case ty.IsPrimitiveType():
-		a.ItemType, a.String = itemType(ty), text(value)
-	case collection && ty.ElementType().IsPrimitiveType():
-		a.ItemType, a.CollectionType, a.Array = itemType(ty.ElementType()), "array", array(value)
+		a.ItemType = itemType(ty)
+	case list && ty.ElementType().IsPrimitiveType():
+		a.ItemType, a.CollectionType = itemType(ty.ElementType()), "array"
 	case ty.IsMapType() && ty.ElementType().IsPrimitiveType():
-		a.ItemType, a.CollectionType, a.Map = itemType(ty.ElementType()), "map", entries(value)
-	case !value.IsNull():
-		a.String = syntax.Print(value)
+		a.ItemType, a.CollectionType = itemType(ty.ElementType()), "map"
+	}
+	switch {
+	case a.Required || v.Value.IsNull() || !v.Value.IsKnown():
+	case a.ItemType == "":
+		a.String = syntax.Print(v.Value)
+	case a.CollectionType == "array":
+		for _, element := range v.Value.AsValueSlice() {
+			a.Array = append(a.Array, text(element))
+		}
+	case a.CollectionType == "map":
+		a.Map = map[string]string{}
+		for key, element := range v.Value.AsValueMap() {
+			a.Map[key] = text(element)
+		}
+	default:
+		a.String = text(v.Value)
 	}
 	return a
 }
@@ -72,25 +82,4 @@ func text(v cty.Value) string {
 		return ""
 	}
 	return v.AsString()
-}
-
-func array(v cty.Value) (values []string) {
-	if v.IsNull() || !v.IsKnown() {
-		return nil
-	}
-	for _, element := range v.AsValueSlice() {
-		values = append(values, text(element))
-	}
-	return values
-}
-
-func entries(v cty.Value) map[string]string {
-	if v.IsNull() || !v.IsKnown() {
-		return nil
-	}
-	values := map[string]string{}
-	for key, element := range v.AsValueMap() {
-		values[key] = text(element)
-	}
-	return values
 }

@@ -125,11 +125,11 @@ func (r *Request) addVariable(p parameter) error {
 	case p.String != nil:
 		v.Value = *p.String
 	case p.Array != nil:
-		list := cty.ListValEmpty(cty.String)
-		if len(*p.Array) > 0 {
-			list = cty.ListVal(texts(*p.Array))
+		var list []cty.Value
+		for _, value := range *p.Array {
+			list = append(list, cty.StringVal(value))
 		}
-		v.Value = syntax.Print(list)
+		v.Value = syntax.Print(cty.TupleVal(list))
 	case p.Map != nil:
 		entries := map[string]cty.Value{}
 		for key, value := range *p.Map {
@@ -141,13 +141,6 @@ func (r *Request) addVariable(p parameter) error {
 	}
 	r.Vars = append(r.Vars, v)
 	return nil
-}
-
-func texts(values []string) (list []cty.Value) {
-	for _, value := range values {
-		list = append(list, cty.StringVal(value))
-	}
-	return list
 }
 
 // Below returns how many directories the root of the repository is above a

@@ -61,17 +61,12 @@ func costChartOf(r Report) *costChart {
 	}
 	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(moves(b), moves(a)) })
 	chart := &costChart{More: max(0, len(changed)-mostBars)}
-	total := scale([]*plan.Cost{&r.Before, &r.After}, []*catalog.Money{r.Current})
+	total := scale(plan.Change{Before: &r.Before, After: &r.After, Current: r.Current})
 	bar := barOf("All pools together", &r.Before, &r.After, r.Current, total)
 	bar.Total = true
 	chart.Bars = append(chart.Bars, bar)
 	changed = changed[:min(len(changed), mostBars)]
-	var bounds []*plan.Cost
-	var current []*catalog.Money
-	for _, c := range changed {
-		bounds, current = append(bounds, c.Before, c.After), append(current, c.Current)
-	}
-	each := scale(bounds, current)
+	each := scale(changed...)
 	for i, c := range changed {
 		bar := barOf(plainText(c.Addr), c.Before, c.After, c.Current, each)
 		bar.First = i == 0
@@ -95,21 +90,19 @@ func moves(c plan.Change) catalog.Money {
 	return max(ceiling, -ceiling, floor, -floor)
 }
 
-// scale is the amount that the whole width of a chart stands for. Next to endless bars, the others take two thirds.
-func scale(bounds []*plan.Cost, current []*catalog.Money) (most float64) {
+// scale is the amount that the whole width of a chart of changed costs stands for. Next to endless bars, the others take
+// two thirds.
+func scale(changes ...plan.Change) (most float64) {
 	endless := false
-	for _, c := range bounds {
-		if c != nil {
+	for _, change := range changes {
+		most = max(most, ptr.Deref(change.Current, 0).Float64())
+		for _, cost := range []*plan.Cost{change.Before, change.After} {
+			c := ptr.Deref(cost, plan.Cost{})
 			most = max(most, c.Floor.Float64())
 			endless = endless || !c.Ceiling.Known()
 			if !c.Ceiling.Unlimited {
 				most = max(most, c.Ceiling.Monthly.Float64())
 			}
-		}
-	}
-	for _, m := range current {
-		if m != nil {
-			most = max(most, m.Float64())
 		}
 	}
 	if endless {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 const (
@@ -47,6 +48,7 @@ func GitHubSummary(w io.Writer, r Report, o Options) error {
 // are empty.
 func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	s := r.Summary()
+	simulatedDelta, lost := simulated(r.Workloads)
 	lists := func(addrs []string) string {
 		text, _ := json.Marshal(append([]string{}, addrs...)) // text can always be marshalled
 		return string(text)
@@ -61,7 +63,8 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 		{"pools_rolled", lists(s.Rolled)}, {"pools_deleted", lists(s.Deleted)},
 		{"pools_condemned", lists(s.Condemned)}, {"pools_removable", lists(s.Removable)},
 		{"guards_unknown", lists(r.uncounted())},
-		{"cost_delta", costDelta(r)}, {"simulated_cost_delta", simulatedDelta(r)}, {"pods_unschedulable", lostCount(r)}, {"conflicts", fmt.Sprint(s.Conflicts)}, {"refused", fmt.Sprint(r.Refused())},
+		{"cost_delta", costDelta(r)}, {"simulated_cost_delta", simulatedDelta}, {"pods_unschedulable", lost},
+		{"conflicts", fmt.Sprint(s.Conflicts)}, {"refused", fmt.Sprint(r.Refused())},
 		{"plan_digest", r.Digest}, {"exit_code", fmt.Sprint(r.ExitCode)},
 	} {
 		if r.Incomplete && output[0] != "exit_code" {
@@ -74,20 +77,13 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	return err
 }
 
-// simulatedDelta is how much more the nodes of the simulated pods cost; "" if none are simulated, or some may be missing.
-func simulatedDelta(r Report) string {
-	if r.Workloads == nil || len(r.Workloads.Missing) > 0 {
-		return ""
+// simulated is how much more the nodes of the simulated pods cost, and how many pods become unschedulable; "" if none are
+// simulated, or some may be missing.
+func simulated(w *plan.Workloads) (costDelta, lost string) {
+	if w == nil || len(w.Missing) > 0 {
+		return "", ""
 	}
-	return Dollars(r.Workloads.After.Monthly - r.Workloads.Before.Monthly)
-}
-
-// lostCount is how many pods become unschedulable; "" if none are simulated, or some may be missing.
-func lostCount(r Report) string {
-	if r.Workloads == nil || len(r.Workloads.Missing) > 0 {
-		return ""
-	}
-	return fmt.Sprint(r.Workloads.LostPods())
+	return Dollars(w.After.Monthly - w.Before.Monthly), fmt.Sprint(w.LostPods())
 }
 
 // costDelta is by how much the maximum cost of all pools changes; "" if it has no limit or is unknown.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -24,42 +24,40 @@ import (
 // FormatVersion is the version of the JSON format. A new minor version only adds to it.
 const FormatVersion = "1.0"
 
-// newDocument returns the document of a plan, with the diagnostics of compiling the head. Digest is that of the saved
-// plan, and version that of the program; each may be "".
-func newDocument(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Document {
+// document is the report of one directory as JSON.
+func (r Report) document(o Options) Document {
 	doc := Document{
-		FormatVersion: FormatVersion, Version: version, Complete: len(p.Notes) == 0,
-		Base: revisionOf(p.Base), Head: revisionOf(p.Head), Rules: revisionOf(p.Rules), Digest: digest,
-		Changes: []resourceChange{}, Drift: driftOf(p.Drift), Guards: []guard{},
-		Diagnostics: append([]diag.Diagnostic{}, diagnostics...), Notes: append([]string{}, p.Notes...),
-		Cost: costsOf(p), Summary: summaryOf(p),
-		Workloads: workloadsOf(p.Workloads),
+		FormatVersion: FormatVersion, Version: o.Version, Complete: len(r.Notes) == 0,
+		Base: revisionOf(r.Base), Head: revisionOf(r.Head), Rules: revisionOf(r.Rules), Digest: r.Digest, Catalog: r.Catalog,
+		Changes: []resourceChange{}, Drift: driftOf(r.Drift), Guards: []guard{},
+		Diagnostics: append([]diag.Diagnostic{}, r.Diagnostics...), Notes: append([]string{}, r.Notes...),
+		Cost: costsOf(r.Plan), Summary: summaryOf(r.Plan),
+		Workloads: workloadsOf(r.Workloads),
 	}
-	doc.Errored = slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })
-	doc.Applyable = !p.Empty() && !p.Refused() && !doc.Errored
-	for _, c := range p.Changes {
+	doc.Errored = slices.ContainsFunc(r.Diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })
+	doc.Applyable = !r.Empty() && !r.Refused() && !doc.Errored
+	for _, c := range r.Changes {
 		doc.Changes = append(doc.Changes, resourceChangeOf(c))
 		doc.Applyable = doc.Applyable && len(c.Conflicts) == 0
 	}
-	for _, m := range p.Migrations {
+	for _, m := range r.Migrations {
 		doc.Migrations = append(doc.Migrations, migrationOf(m))
 	}
-	for _, r := range p.Rolling {
-		doc.Rolling = append(doc.Rolling, rollingOf(r))
+	for _, rolls := range r.Rolling {
+		doc.Rolling = append(doc.Rolling, rollingOf(rolls))
 	}
-	doc.Catalog = p.Catalog
-	for _, r := range p.Repriced {
-		doc.Prices = append(doc.Prices, repricingOf(r))
+	for _, repriced := range r.Repriced {
+		doc.Prices = append(doc.Prices, repricingOf(repriced))
 	}
-	for _, v := range p.Verdicts {
+	for _, t := range r.Rings {
+		doc.Rings = append(doc.Rings, ringTurn{t.Ring, t.Clusters, during.WriteDuration(t.After)})
+	}
+	for _, v := range r.Verdicts {
 		doc.Guards = append(doc.Guards, guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until),
 			v.Permission, sourceOf(v.Source)})
 	}
 	return doc
 }
-
-// Write writes the document as Schema describes it.
-func (d Document) Write(w io.Writer) error { return diag.JSON(w, d) }
 
 // Document is the whole plan. The doc tags are the descriptions in the schema.
 type Document struct {
@@ -150,10 +148,7 @@ func sourceOf(r hcl.Range) *diag.Range {
 	if r.Filename == "" {
 		return nil
 	}
-	return &diag.Range{
-		Filename: r.Filename, Start: diag.Pos{Line: r.Start.Line, Column: r.Start.Column},
-		End: diag.Pos{Line: r.End.Line, Column: r.End.Column},
-	}
+	return diag.RangeOf(r)
 }
 
 // alteration has the shape of Terraform's.

@@ -36,12 +36,7 @@ func TestDriftIsOneObjectInTheDocument(t *testing.T) {
 			Owners: []string{"jane"},
 		}
 	}
-	doc := newDocument(
-		plan.Plan{Drift: []plan.Drift{drift("spec.limits.cpu", "9"), drift("spec.weight", 3)}},
-		nil,
-		"",
-		"",
-	)
+	r := Report{Plan: plan.Plan{Drift: []plan.Drift{drift("spec.limits.cpu", "9"), drift("spec.weight", 3)}}}
 	after := func(text, member string) (list []string) {
 		for line := range strings.Lines(text) {
 			var v map[string]json.RawMessage
@@ -64,7 +59,9 @@ func TestDriftIsOneObjectInTheDocument(t *testing.T) {
 		return list
 	}
 	var whole, compact, lines bytes.Buffer
-	if err := errors.Join(doc.Write(&whole), json.Compact(&compact, whole.Bytes()), doc.WriteLines(&lines, 0)); err != nil {
+	if err := errors.Join(
+		writeJSON(&whole, r, Options{}), json.Compact(&compact, whole.Bytes()), writeLines(&lines, r, Options{}),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{`{"spec":{"limits":{"cpu":"9"},"weight":3}}`}, after(compact.String(), "resource_drift")); diff != "" {

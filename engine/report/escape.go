@@ -29,8 +29,8 @@ func Marker(target string) string {
 	return b.String()
 }
 
-// fenceFor returns a fence that the text cannot close.
-func fenceFor(text string) string { return strings.Repeat("`", max(3, LongestRun(text, '`')+1)) }
+// FenceFor returns a fence of Markdown that the text cannot close.
+func FenceFor(text string) string { return strings.Repeat("`", max(3, longestRun(text)+1)) }
 
 // abridged returns the beginning of a long value.
 func abridged(s string) string {
@@ -44,7 +44,7 @@ func abridged(s string) string {
 // MarkdownCode is a code span, in a table too.
 func MarkdownCode(s string) string {
 	s = diag.Harmless(diag.OneLine(s))
-	fence := strings.Repeat("`", LongestRun(s, '`')+1)
+	fence := strings.Repeat("`", longestRun(s)+1)
 	// A table ends a cell at a bar, even in code, unless a backslash is before it;
 	// and two backslashes before it are none.
 	s = strings.NewReplacer(`\|`, `\u005c\|`, `|`, `\|`).Replace(s)
@@ -67,16 +67,10 @@ func HTMLEntities(s string) string {
 	return b.String()
 }
 
-// LongestRun is the length of the longest run of a character.
-func LongestRun(s string, of rune) int {
-	longest, run := 0, 0
-	for _, r := range s {
-		if r != of {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
+// longestRun is the length of the longest run of backquotes.
+func longestRun(s string) (longest int) {
+	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
 	}
 	return longest
 }

@@ -4,10 +4,9 @@ import (
 	"io"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// line is one line of WriteLines: its type, and its content in the member with the name of the type.
+// line is one line of the format jsonl: its type, and its content in the member with the name of the type.
 type line struct {
 	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, migration, resource_drift, rolling, workloads, guard, note, change_summary or fleet_summary: the name of the member that follows."`
 	Directory  string           `json:"directory,omitempty" doc:"The directory of the line, if there are several."`
@@ -41,18 +40,27 @@ type changeSummary struct {
 	ExitCode int    `json:"exit_code" doc:"The exit code of the command."`
 }
 
-// WriteLines writes the document as lines of JSON: the compared revisions, diagnostics, changes, migrations, drift,
-// rolls, workloads, guards and notes, and last a summary with the exit code of the command.
-func (d Document) WriteLines(w io.Writer, exitCode int) error {
-	return d.lines("", "", exitCode, func(l line) error { return diag.IndentedJSON(w, l, "") })
+// writeLines writes a report as lines of JSON. With several directories, the last line is a summary of all.
+func writeLines(w io.Writer, r Report, o Options) error {
+	if !r.joined() {
+		return r.document(o).lines(w, "", "", r.ExitCode)
+	}
+	f := r.fleet(o)
+	for _, d := range f.Directories {
+		if err := d.Plan.lines(w, d.Directory, d.Failed, f.Summary.ExitCode); err != nil {
+			return err
+		}
+	}
+	return diag.IndentedJSON(w, line{Type: "fleet_summary", Fleet: &fleetTotal{f.Summary, f.Cost, f.NotReached}}, "")
 }
 
-// lines writes the lines of a document. Failed is why there is no plan.
-func (d Document) lines(directory, failed string, exitCode int, write func(line) error) error {
+// lines writes a document as lines: the compared revisions, diagnostics, changes, migrations, drift, rolls, workloads,
+// guards and notes, and last a summary with the exit code of the command. Failed is why there is no plan.
+func (d Document) lines(w io.Writer, directory, failed string, exitCode int) error {
 	var err error
 	put := func(l line) {
 		if l.Directory = directory; err == nil {
-			err = write(l)
+			err = diag.IndentedJSON(w, l, "")
 		}
 	}
 	put(line{Type: "begin", Begin: &begin{d.FormatVersion, d.Version, d.Base, d.Head, d.Rules, d.Rings, failed}})
@@ -115,41 +123,27 @@ type fleetSummary struct {
 	ExitCode           int `json:"exit_code" doc:"The exit code of the command."`
 }
 
-// NewFleet joins plans. Sum is the plan of all of them. Unreached are directories that were not compiled.
-func NewFleet(directories []Directory, unreached []string, sum plan.Plan, version string, exitCode int) Fleet {
+// fleet is the report of several directories as JSON.
+func (r Report) fleet(o Options) Fleet {
 	f := Fleet{
-		FormatVersion: FormatVersion, Version: version, Directories: append([]Directory{}, directories...),
-		NotReached: append([]string{}, unreached...), Cost: costsOf(sum),
-		Summary: fleetSummary{summary: summaryOf(sum), Directories: len(directories), ExitCode: exitCode},
+		FormatVersion: FormatVersion, Version: o.Version, Directories: []Directory{},
+		NotReached: append([]string{}, r.Unreached...), Cost: costsOf(r.Plan),
+		Summary: fleetSummary{summary: summaryOf(r.Plan), Directories: len(r.Parts), ExitCode: r.ExitCode},
 	}
-	for _, d := range directories {
+	for _, part := range r.Parts {
+		f.Directories = append(f.Directories, Directory{part.Directory, part.Failed, part.document(o)})
 		switch {
-		case d.Failed != "":
+		case part.Failed != "":
 			f.Summary.DirectoriesFailed++
 			continue
-		case d.Plan.Summary.Refused:
+		case part.Refused():
 			f.Summary.DirectoriesRefused++
 		}
-		if len(d.Plan.Changes) > 0 {
+		if len(part.Changes) > 0 {
 			f.Summary.DirectoriesChanged++
 		}
 	}
 	return f
-}
-
-// Write writes the plans as the definition fleet of Schema describes.
-func (f Fleet) Write(w io.Writer) error { return diag.JSON(w, f) }
-
-// WriteLines writes the lines of each plan, with their directory, and last a summary of all.
-func (f Fleet) WriteLines(w io.Writer) error {
-	for _, d := range f.Directories {
-		if err := d.Plan.lines(d.Directory, d.Failed, f.Summary.ExitCode, func(l line) error {
-			return diag.IndentedJSON(w, l, "")
-		}); err != nil {
-			return err
-		}
-	}
-	return diag.IndentedJSON(w, line{Type: "fleet_summary", Fleet: &fleetTotal{f.Summary, f.Cost, f.NotReached}}, "")
 }
 
 type fleetTotal struct {

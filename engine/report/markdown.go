@@ -424,7 +424,7 @@ func (c *comment) details(e entryView) {
 	c.list(items)
 	if len(e.Fields) > 0 {
 		text := diffLines(e.Fields)
-		fence := fenceFor(text)
+		fence := FenceFor(text)
 		c.printf("\n%sdiff\n%s%s\n", fence, text, fence)
 	}
 	c.printf("\n</details>\n")

@@ -84,7 +84,7 @@ func (c *comment) block(text string) {
 	if text == "" {
 		return
 	}
-	fence := fenceFor(text)
+	fence := FenceFor(text)
 	c.printf("\n%shcl\n", fence)
 	for line := range lines(text) {
 		c.printf("%s\n", line)

@@ -7,25 +7,33 @@ import (
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// textPage is text for a terminal.
-type textPage struct {
+// text is text for a terminal.
+type text struct {
 	strings.Builder
 	palette
-	ascii bool
-	width int // 0: no limit
+	ascii bool // it has no other characters
+	width int  // in columns; 0: no limit
 	title string
+
+	actions  map[plan.Action]string // their styles
+	effects  map[plan.Effect]string
+	statuses map[plan.Status]string
 }
 
-// newTextPage returns an empty page of a width in columns, 0 for one as wide as it takes.
-// With ascii it has no other characters.
-func newTextPage(width int, color, ascii bool) *textPage {
-	p := &textPage{ascii: ascii, width: width}
-	if color {
+func newText(o Options) *text {
+	p := &text{ascii: o.ASCII, width: o.Width}
+	if o.Color {
 		p.palette = palette{
 			Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Warn: "\x1b[33m", Grave: "\x1b[31m", Bad: "\x1b[1;31m",
 		}
+	}
+	p.actions = map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave}
+	p.effects = map[plan.Effect]string{plan.MayRemove: p.Warn, plan.Roll: p.Warn, plan.DeleteNodes: p.Bad}
+	p.statuses = map[plan.Status]string{
+		plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn, plan.Changed: p.Warn, plan.Waiting: p.Warn,
 	}
 	return p
 }
@@ -49,14 +57,14 @@ func unstyled(text string) styledText { return styledText{Text: text} }
 func inStyle(style, text string) styledText { return styledText{text, style} }
 
 // Gap leaves a blank line, except at the start of the page.
-func (p *textPage) Gap() {
+func (p *text) Gap() {
 	if p.Len() > 0 {
 		p.WriteString("\n")
 	}
 }
 
 // Section starts a section with a title, unless it is the current one.
-func (p *textPage) Section(title string) {
+func (p *text) Section(title string) {
 	if title != "" && title == p.title {
 		return
 	}
@@ -67,7 +75,7 @@ func (p *textPage) Section(title string) {
 }
 
 // Line writes one line.
-func (p *textPage) Line(indent int, pieces ...styledText) {
+func (p *text) Line(indent int, pieces ...styledText) {
 	p.WriteString(strings.Repeat(" ", indent))
 	for _, piece := range pieces {
 		text := diag.Harmless(p.Plain(piece.Text))
@@ -80,7 +88,7 @@ func (p *textPage) Line(indent int, pieces ...styledText) {
 }
 
 // Sentence writes text that is wrapped at the width of the page.
-func (p *textPage) Sentence(indent int, s styledText) {
+func (p *text) Sentence(indent int, s styledText) {
 	limit := p.width - indent
 	if p.width == 0 || width(p.Plain(s.Text)) <= limit {
 		p.Line(indent, s)
@@ -92,7 +100,7 @@ func (p *textPage) Sentence(indent int, s styledText) {
 }
 
 // Item writes a label and text next to it, which is wrapped below itself.
-func (p *textPage) Item(indent int, label styledText, text string) {
+func (p *text) Item(indent int, label styledText, text string) {
 	column := indent + width(label.Text) + 2
 	lines := []string{p.Plain(text)}
 	if p.width > 0 {
@@ -116,7 +124,7 @@ type textRow struct {
 }
 
 // columns are a row's cells, and how a line shows them.
-func (p *textPage) columns(r textRow) (cells [4]styledText) {
+func (p *text) columns(r textRow) (cells [4]styledText) {
 	return [4]styledText{unstyled(p.Plain(r.Name)), unstyled(p.Plain(turned(r.Before, r.After))),
 		inStyle(r.Style, p.Plain(r.Words)), inStyle(p.Dim, p.Plain(r.Place))}
 }
@@ -126,7 +134,7 @@ const widest = 60
 
 // Table writes rows in columns. If they do not fit into the page, it omits places, and breaks rows that are still too
 // long into lines. It never cuts a value.
-func (p *textPage) Table(indent int, rows []textRow) {
+func (p *text) Table(indent int, rows []textRow) {
 	fits, widths := p.fitting(indent, rows)
 	if slices.Contains(fits, false) {
 		rows = slices.Clone(rows)
@@ -152,7 +160,7 @@ func (p *textPage) Table(indent int, rows []textRow) {
 }
 
 // fitting returns which rows fit into columns, the shortest first, and the widths of the columns.
-func (p *textPage) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) {
+func (p *text) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) {
 	cells, length, order := make([][4]styledText, len(rows)), make([]int, len(rows)), make([]int, len(rows))
 	for i, r := range rows {
 		cells[i], order[i] = p.columns(r), i
@@ -177,7 +185,7 @@ func (p *textPage) fitting(indent int, rows []textRow) (fits []bool, widths [4]i
 }
 
 // broken writes a row on several lines.
-func (p *textPage) broken(indent int, r textRow) {
+func (p *text) broken(indent int, r textRow) {
 	p.Line(indent, unstyled(p.Plain(r.Name)))
 	value := turned(r.Before, r.After)
 	if r.Before != "" && indent+2+width(p.Plain(value)) > p.width {
@@ -193,7 +201,7 @@ func (p *textPage) broken(indent int, r textRow) {
 }
 
 // value writes a value as a sentence, unless that would take white space from it.
-func (p *textPage) value(indent int, text string) {
+func (p *text) value(indent int, text string) {
 	if strings.Join(strings.Fields(text), " ") != text {
 		p.Line(indent, unstyled(text))
 		return
@@ -210,7 +218,7 @@ func trimmed(pieces []styledText) []styledText {
 }
 
 // Plain is text in the characters of the page.
-func (p *textPage) Plain(text string) string {
+func (p *text) Plain(text string) string {
 	if !p.ascii {
 		return text
 	}

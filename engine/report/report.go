@@ -19,7 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rings"
-	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // Report is a plan with its context.
@@ -61,13 +60,10 @@ type Options struct {
 	Path func(string) string
 }
 
-// Format writes a report.
-type Format func(w io.Writer, r Report, o Options) error
-
 // formats are in the order of help texts.
 var formats = []struct {
 	name  string
-	write Format
+	write func(w io.Writer, r Report, o Options) error
 }{
 	{"text", Text},
 	{"json", writeJSON},
@@ -101,52 +97,23 @@ func Write(w io.Writer, format string, r Report, o Options) error {
 	return formats[i].write(w, r, o)
 }
 
-// document is the report as JSON.
-func (r Report) document(o Options) Document {
-	doc := newDocument(r.Plan, r.Diagnostics, r.Digest, o.Version)
-	for _, t := range r.Rings {
-		doc.Rings = append(doc.Rings, ringTurn{t.Ring, t.Clusters, timing.WriteDuration(t.After)})
-	}
-	return doc
-}
-
 func writeJSON(w io.Writer, r Report, o Options) error {
 	if r.joined() {
-		return r.fleet(o).Write(w)
+		return diag.JSON(w, r.fleet(o))
 	}
-	return r.document(o).Write(w)
-}
-
-func writeLines(w io.Writer, r Report, o Options) error {
-	if r.joined() {
-		return r.fleet(o).WriteLines(w)
-	}
-	return r.document(o).WriteLines(w, r.ExitCode)
-}
-
-// fleet is the report of several directories as JSON.
-func (r Report) fleet(o Options) Fleet {
-	directories := make([]Directory, len(r.Parts))
-	for i, part := range r.Parts {
-		directories[i] = Directory{Directory: part.Directory, Failed: part.Failed, Plan: part.document(o)}
-	}
-	return NewFleet(directories, r.Unreached, r.Plan, o.Version, r.ExitCode)
+	return diag.JSON(w, r.document(o))
 }
 
 // refusing are the guards and policies that block the plan.
-func (r Report) refusing() (names []string) {
-	for _, v := range r.Verdicts {
-		if v.Status == plan.Blocked && !slices.Contains(names, v.Guard) {
-			names = append(names, v.Guard)
-		}
-	}
-	return names
-}
+func (r Report) refusing() []string { return r.judged(plan.Blocked) }
 
 // uncounted are the guards and policies that were not checked.
-func (r Report) uncounted() (names []string) {
+func (r Report) uncounted() []string { return r.judged(plan.Unknown) }
+
+// judged are the guards and policies with a verdict.
+func (r Report) judged(status plan.Status) (names []string) {
 	for _, v := range r.Verdicts {
-		if v.Status == plan.Unknown && !slices.Contains(names, v.Guard) {
+		if v.Status == status && !slices.Contains(names, v.Guard) {
 			names = append(names, v.Guard)
 		}
 	}
@@ -160,14 +127,13 @@ func (r Report) guarded() string {
 		n[v.Status]++
 	}
 	var parts []string
-	if passed := n[plan.Passed]; passed > 0 {
-		parts = append(parts, fmt.Sprint(passed, " passed"))
-	}
-	if unknown := n[plan.Unknown]; unknown > 0 {
-		parts = append(parts, fmt.Sprint(unknown, " not checked"))
-	}
-	if waiting := n[plan.Waiting]; waiting > 0 {
-		parts = append(parts, fmt.Sprint(waiting, " waiting"))
+	for _, of := range []struct {
+		status plan.Status
+		text   string
+	}{{plan.Passed, "passed"}, {plan.Unknown, "not checked"}, {plan.Waiting, "waiting"}} {
+		if n := n[of.status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, of.text))
+		}
 	}
 	return strings.Join(parts, ", ")
 }

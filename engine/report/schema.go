@@ -9,7 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a Document or a Fleet. Its definition line describes a line of WriteLines.
+// Schema is the JSON Schema (draft 2020-12) of a Document or a Fleet. Its definition line describes a line of the format jsonl.
 // It is generated from the Go types, so that it cannot differ from them.
 func Schema() map[string]any {
 	s := schema{}

@@ -291,22 +291,3 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 	}
 	return strings.Join(parts, "; ")
 }
-
-// text is a page with the styles of a plan.
-type text struct {
-	*textPage
-	actions  map[plan.Action]string
-	effects  map[plan.Effect]string
-	statuses map[plan.Status]string
-}
-
-func newText(o Options) *text {
-	p := newTextPage(o.Width, o.Color, o.ASCII)
-	return &text{
-		textPage: p,
-		actions:  map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
-		effects:  map[plan.Effect]string{plan.MayRemove: p.Warn, plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
-		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn,
-			plan.Changed: p.Warn, plan.Waiting: p.Warn},
-	}
-}

@@ -145,10 +145,8 @@ func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
 		return text(*after)
 	case after == nil:
 		return text(*before) + " → nothing"
-	case text(*before) == text(*after):
-		return text(*before)
 	}
-	return text(*before) + " → " + text(*after)
+	return sides(text(*before), text(*after))
 }
 
 // bill writes the cost of all pools together. Name escapes what authors choose, such as the address of a limits block.

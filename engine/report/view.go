@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -217,8 +216,8 @@ func sameness(c plan.Change) string {
 	}
 	for _, f := range c.Fields {
 		add(f.Path)
-		add(jsonOf(f.Before))
-		add(jsonOf(f.After))
+		add(literal(f.Before)) // in which a number differs from its text
+		add(literal(f.After))
 		add(f.Effect, f.Partial)
 	}
 	for _, cost := range []*plan.Cost{c.Before, c.After} {
@@ -260,13 +259,4 @@ func (e entry) Impacts() *plan.Impact {
 		}
 	}
 	return &sum
-}
-
-// jsonOf writes a value as JSON, so that a number differs from its text.
-func jsonOf(v any) string {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(raw)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // escaper writes text from the configuration or the cluster, such as names, addresses and paths, in the way that a
@@ -78,17 +78,17 @@ func headline(r Report) string {
 		return diag.Counted(n.Nodes, "node")
 	}
 	var parts []string
-	if n := len(s.Deleted); n > 0 && s.NodesDeleted.Some() {
-		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), diag.Counted(n, "pool")))
-	}
-	if n := len(s.Rolled); n > 0 && s.NodesRolled.Some() {
-		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), diag.Counted(n, "pool")))
-	}
-	if n := len(s.Condemned); n > 0 && s.NodesDrained.Some() {
-		parts = append(parts, fmt.Sprintf("drains %s of %s", nodes(s.NodesDrained), diag.Counted(n, "pool")))
-	}
-	if n := len(s.Removable) - len(s.Unseen); n > 0 && s.NodesRemovable.Some() {
-		parts = append(parts, fmt.Sprintf("may remove %s of %s", nodes(s.NodesRemovable), diag.Counted(n, "pool")))
+	for _, part := range []struct {
+		verb  string
+		pools int
+		nodes plan.Count
+	}{
+		{"deletes", len(s.Deleted), s.NodesDeleted}, {"replaces", len(s.Rolled), s.NodesRolled},
+		{"drains", len(s.Condemned), s.NodesDrained}, {"may remove", len(s.Removable) - len(s.Unseen), s.NodesRemovable},
+	} {
+		if part.pools > 0 && part.nodes.Some() {
+			parts = append(parts, fmt.Sprintf("%s %s of %s", part.verb, nodes(part.nodes), diag.Counted(part.pools, "pool")))
+		}
 	}
 	if len(s.Unseen) > 0 {
 		parts = append(parts, "may remove nodes of unknown pools")
@@ -233,15 +233,8 @@ func (v escaper) consequence(im *plan.Impact) string {
 		return v.when(im.Pace)
 	case im.Of == 0:
 		return "the pool has no nodes"
-	case im.Deleted > 0:
-		return fmt.Sprintf("%d of %d nodes are deleted immediately", im.Deleted, im.Of) + alsoRemovable(im)
-	case im.Rolled == 0 && im.Removable > 0:
-		return fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
-	case im.Rolled == 0:
-		if im.Relabeled > 0 {
-			return fmt.Sprintf("0 of %d nodes are replaced; labels or annotations change on %d nodes in place", im.Of, im.Relabeled)
-		}
-		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
+	case im.Deleted > 0 || im.Rolled == 0:
+		return unrolled(im, fmt.Sprintf("%d nodes", im.Of))
 	case im.Pace == nil:
 		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + alsoRemovable(im)
 	case im.Pace.Never:
@@ -257,6 +250,19 @@ func (v escaper) consequence(im *plan.Impact) string {
 		text += "; " + hold
 	}
 	return text + alsoRemovable(im)
+}
+
+// unrolled describes what happens to nodes of which none is replaced.
+func unrolled(im *plan.Impact, nodes string) string {
+	switch {
+	case im.Deleted > 0:
+		return fmt.Sprintf("%d of %s are deleted immediately", im.Deleted, nodes) + alsoRemovable(im)
+	case im.Removable > 0:
+		return fmt.Sprintf("up to %d of %s may be removed", im.Removable, nodes)
+	case im.Relabeled > 0:
+		return fmt.Sprintf("0 of %s are replaced; labels or annotations change on %d nodes in place", nodes, im.Relabeled)
+	}
+	return fmt.Sprintf("0 of %s are replaced", nodes)
 }
 
 // alsoRemovable counts the other nodes that may be removed; "" if there are none.
@@ -433,7 +439,7 @@ func (v escaper) turns(r Report) (lines []string) {
 		case t.After == 0:
 			line += "): when the previous ring has proven it"
 		default:
-			line += "): when the previous ring has proven it, at the earliest " + timing.WriteDuration(t.After) + " after the merge"
+			line += "): when the previous ring has proven it, at the earliest " + during.WriteDuration(t.After) + " after the merge"
 		}
 		lines = append(lines, line)
 	}
@@ -475,16 +481,11 @@ func (v escaper) consequenceOf(e entry) string {
 	if len(e.More) == 0 || im == nil || !im.Known {
 		return v.consequence(im)
 	}
-	of := fmt.Sprintf("%d nodes of these %d objects", im.Of, 1+len(e.More))
-	switch {
-	case im.Deleted > 0:
-		return fmt.Sprintf("%d of the %s are deleted immediately", im.Deleted, of) + alsoRemovable(im)
-	case im.Rolled == 0 && im.Removable > 0:
-		return fmt.Sprintf("up to %d of the %s may be removed", im.Removable, of)
-	case im.Rolled == 0:
-		return fmt.Sprintf("0 of the %s are replaced", of)
+	nodes := fmt.Sprintf("the %d nodes of these %d objects", im.Of, 1+len(e.More))
+	if im.Deleted > 0 || im.Rolled == 0 {
+		return unrolled(im, nodes)
 	}
-	text := fmt.Sprintf("%d of the %s are %s", im.Rolled, of, replaced(im))
+	text := fmt.Sprintf("%d of %s are %s", im.Rolled, nodes, replaced(im))
 	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}

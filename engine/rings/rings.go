@@ -21,7 +21,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/engine/during"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -166,8 +166,8 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	case rev.Rings != "" && proof.Rings != rev.Rings:
 		return in(Mismatch, "it declares other rings in this revision; let each directory call the same module")
 	case proof.Ready.Duration < soak:
-		return in(Soaking, "ready for %s of %s", timing.WriteDuration(proof.Ready.Truncate(time.Second)),
-			timing.WriteDuration(soak))
+		return in(Soaking, "ready for %s of %s", during.WriteDuration(proof.Ready.Truncate(time.Second)),
+			during.WriteDuration(soak))
 	}
 	s.State = Proven
 	return s

@@ -43,7 +43,7 @@ func Markdown(r simulate.Report) string {
 			report.HTMLEntities(s.Text))
 	}
 	if text := diag.Visible(r.Afterwards()); text != "" {
-		fence := strings.Repeat("`", max(3, report.LongestRun(text, '`')+1))
+		fence := report.FenceFor(text)
 		fmt.Fprintf(&b, "\n<details><summary>Afterwards</summary>\n\n%s\n%s\n%s\n\n</details>\n", fence, text, fence)
 	}
 	if len(r.Head.Notes) > 0 {
@@ -64,18 +64,14 @@ func headline(r simulate.Report) string {
 	if r.Head.Refused > 0 {
 		text += fmt.Sprintf("; %s unschedulable", pods(r.Head.Refused))
 	}
-	if n := newly(r); n > 0 {
-		text += fmt.Sprintf(", %d of them by this change", n)
+	newly := 0
+	for _, s := range r.New {
+		newly += s.Pods
+	}
+	if newly > 0 {
+		text += fmt.Sprintf(", %d of them by this change", newly)
 	}
 	return text
-}
-
-// newly counts the pods that lose their node.
-func newly(r simulate.Report) (n int) {
-	for _, s := range r.New {
-		n += s.Pods
-	}
-	return n
 }
 
 func writeTable(b *strings.Builder, rows [][]string) {

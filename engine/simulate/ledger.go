@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -351,7 +351,7 @@ func longestGap(moments []Moment) string {
 	for i, m := range moments[1:] {
 		longest = max(longest, m.At.Sub(moments[i].At))
 	}
-	return timing.WriteDuration(longest.Round(time.Second))
+	return during.WriteDuration(longest.Round(time.Second))
 }
 
 // thousandths is an amount with as many decimals as are read: $0.036.
@@ -362,7 +362,7 @@ const mostLedgerRows = 60
 // Text is a ledger for people. From says what was replayed: a directory, and whose pods.
 func (l Ledger) Text(from string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, from %s to %s (%s)\n\n", from, stamp(l.From), stamp(l.Until), timing.WriteDuration(l.Until.Sub(l.From).Round(time.Second)))
+	fmt.Fprintf(&b, "%s, from %s to %s (%s)\n\n", from, stamp(l.From), stamp(l.Until), during.WriteDuration(l.Until.Sub(l.From).Round(time.Second)))
 	l.rows(&b)
 	b.WriteString("\n")
 	l.totals(&b)

@@ -8,7 +8,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	"github.com/lkeplan/lkeplan/kube/deploy"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 // seldomInInstanceMode are rights that the scenario does not need, with what needs them.
@@ -116,11 +116,11 @@ func (s *sandbox) writesTokensOnly() {
 // ofInstanceMode are the rights that the part that makes nodes has in instance mode only.
 func ofInstanceMode(t *testing.T) []authorizationv1.ResourceAttributes {
 	t.Helper()
-	lke, err := deploy.Needed(false)
+	lke, err := kube.NeededRights(false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := deploy.Needed(true)
+	own, err := kube.NeededRights(true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,15 @@
-// Package picture draws what a program has printed as a terminal shows it, for
-// documents: text with the escape sequences of colors becomes one SVG file.
-//
-// Callers bring the text. Tests use the package, so that pictures in documents cannot drift from
-// real output; no command links it.
-package picture
+package main
 
 import (
 	"encoding/xml"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The measures of a screen, in pixels. A character of the usual fonts is 0.6 as
@@ -36,14 +35,14 @@ text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 .title { fill: #8b949e; font-size: 13px; text-anchor: middle }
 `
 
-// SVG draws a text in a window of a terminal. Escape sequences select bold, dim
-// and the eight colors; others are left out. Equal texts give equal bytes.
-func SVG(title, text string) []byte {
+// svgOf draws what a program has printed, for documents: a text in a window of a terminal. Escape sequences select bold,
+// dim and the eight colors; others are left out. Equal texts give equal bytes.
+func svgOf(title, text string) []byte {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	columns := 0
 	for _, line := range lines {
 		n := 0
-		for _, r := range runsOf(line) {
+		for _, r := range piecesOf(line) {
 			n += utf8.RuneCountInString(r.text)
 		}
 		columns = max(columns, n)
@@ -72,7 +71,7 @@ func SVG(title, text string) []byte {
 func draw(b *strings.Builder, line string, y int) {
 	b.WriteString("<g>")
 	column := 0
-	for _, r := range runsOf(line) {
+	for _, r := range piecesOf(line) {
 		for text := range strings.SplitAfterSeq(r.text, "  ") {
 			n := utf8.RuneCountInString(text)
 			before := n - utf8.RuneCountInString(strings.TrimLeft(text, " "))
@@ -90,17 +89,17 @@ func draw(b *strings.Builder, line string, y int) {
 	b.WriteString("</g>\n")
 }
 
-// run is text in one style.
-type run struct{ text, class string }
+// styledPiece is text in one style.
+type styledPiece struct{ text, class string }
 
-// runsOf parts a line at its escape sequences.
-func runsOf(line string) (runs []run) {
+// piecesOf parts a line at its escape sequences.
+func piecesOf(line string) (pieces []styledPiece) {
 	const begin = "\x1b["
 	class := ""
 	for line != "" {
 		text, rest, found := strings.Cut(line, begin)
 		if text != "" {
-			runs = append(runs, run{text, class})
+			pieces = append(pieces, styledPiece{text, class})
 		}
 		if !found {
 			break
@@ -114,7 +113,7 @@ func runsOf(line string) (runs []run) {
 		}
 		line = rest[end+1:]
 	}
-	return runs
+	return pieces
 }
 
 // classOf is the style that an escape sequence leads to from another.
@@ -142,4 +141,41 @@ func escaped(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
 	return b.String()
+}
+
+func TestStylesBecomeClasses(t *testing.T) {
+	svg := svgOf("t", "a\x1b[1mb\x1b[0m\x1b[1;31mc\x1b[md\x1b[2Ke\x1b[38;5;1m\n\x1b[90m<&>")
+	type element struct {
+		Class  string `xml:"class,attr"`
+		X      string `xml:"x,attr"`
+		Length string `xml:"textLength,attr"`
+		Text   string `xml:",chardata"`
+	}
+	var got []element
+	dec := xml.NewDecoder(strings.NewReader(string(svg)))
+	for {
+		token, err := dec.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "text" {
+			var e element
+			if err := dec.DecodeElement(&e, &start); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e)
+		}
+	}
+	want := []element{
+		{"title", "41", "", "t"},
+		{"", "20.0", "8.4", "a"}, {"bold", "28.4", "8.4", "b"}, {"bold red", "36.8", "8.4", "c"},
+		{"", "45.2", "8.4", "d"}, {"", "53.6", "8.4", "e"},
+		{"dim", "20.0", "25.2", "<&>"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
 }

@@ -1,6 +1,4 @@
-// Package timing reads the schedules of budgets, windows and freezes as Karpenter does, and lets
-// Karpenter's functions run at a given time. It depends on neither plans nor pools.
-package timing
+package during
 
 import (
 	"fmt"

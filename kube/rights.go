@@ -1,7 +1,4 @@
-// Package deploy embeds the manifests of this directory, and reads from them which permissions the
-// controllers need. It is a package apart because kube links clients, and reading manifests needs no
-// cluster.
-package deploy
+package kube
 
 import (
 	"embed"
@@ -13,22 +10,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:embed rbac.yaml controller.yaml gitops.yaml instance.yaml
-var manifests embed.FS
+//go:embed deploy/rbac.yaml deploy/controller.yaml deploy/gitops.yaml deploy/instance.yaml
+var deployed embed.FS
 
-// Namespace is the namespace in which the manifests of this directory install lkeplan.
-const Namespace = "lkeplan-system"
+// DeployNamespace is the namespace in which the manifests of kube/deploy install lkeplan.
+const DeployNamespace = "lkeplan-system"
 
-// Needed returns the permissions of each service account, by its roles, for LKE clusters or for
-// instance mode. Namespace in them stands for the namespace of lkeplan, also if it has another name.
-func Needed(instances bool) (map[string][]authorizationv1.ResourceAttributes, error) {
+// NeededRights returns the permissions of each service account, by its roles in kube/deploy, for LKE clusters or for
+// instance mode. DeployNamespace in them stands for the namespace of lkeplan, also if it has another name.
+func NeededRights(instances bool) (map[string][]authorizationv1.ResourceAttributes, error) {
 	rules, bindings := map[string][]rbacv1.PolicyRule{}, []rbacv1.RoleBinding{}
 	names := []string{"rbac.yaml", "controller.yaml", "gitops.yaml"}
 	if instances {
 		names = append(names, "instance.yaml")
 	}
 	for _, name := range names {
-		raw, err := manifests.ReadFile(name)
+		raw, err := deployed.ReadFile("deploy/" + name)
 		if err != nil {
 			return nil, err
 		}
