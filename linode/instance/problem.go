@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/linode/instance/bootstrap"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -24,7 +25,7 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	}
 	vpc, subnet := spec.VPCID != nil || named.VPC != "", spec.SubnetID != nil || named.Subnet != ""
 	for _, problem := range []string{
-		tagProblem(spec.Tags),
+		nodeclaim.TagProblem(spec.Tags, tagOfCluster, tagOfName),
 		when(spec.Image == "" && named.Image == "", "spec.image: it is required: name an image with cloud-init and with "+
 			"kubeadm or k3s, or select one by its label"),
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
@@ -59,18 +60,6 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 func when(wrong bool, problem string) string {
 	if wrong {
 		return problem
-	}
-	return ""
-}
-
-func tagProblem(tags []string) string {
-	for _, tag := range tags {
-		if len(tag) < 3 || len(tag) > 50 {
-			return fmt.Sprintf("spec.tags: %q has %d characters; Linode allows tags of 3 to 50", tag, len(tag))
-		}
-		if lower := strings.ToLower(tag); strings.HasPrefix(lower, tagOfCluster) || strings.HasPrefix(lower, tagOfName) {
-			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
-		}
 	}
 	return ""
 }
