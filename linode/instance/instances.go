@@ -207,7 +207,6 @@ func (i *Machines) Missing(instance int) bool {
 	return !asked.IsZero() && byID(last, instance) == nil
 }
 
-// listed takes over a list.
 func (i *Machines) listed(asked time.Time, all []api.Instance) {
 	if i.list.Put(asked, all) {
 		i.metrics.Listed(asked)
