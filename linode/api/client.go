@@ -224,7 +224,6 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// one gets one object.
 func one[T any](ctx context.Context, what string, get func(context.Context) (*T, error)) (object T, err error) {
 	err = do(ctx, what, func(ctx context.Context) error {
 		got, err := get(ctx)
