@@ -63,11 +63,10 @@ type checked struct {
 func (j Join) check() (checked, error) {
 	cas, caErr := certificates(j.CA)
 	endpoint, endpointErr := endpointOf(j.Server)
-	kubelet, kubeletErr := kubeletConfig(j.Kubelet)
 	wrong := []error{
 		valid("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
 		form("region", j.Region, nameForm), form("plan type", j.PlanType, nameForm),
-		checkTaints(j.Taints), CheckKubelet(j.Kubelet), kubeletErr,
+		checkTaints(j.Taints), CheckKubelet(j.Kubelet),
 	}
 	if !tokenForm.MatchString(j.Token) { // it is a secret: not shown
 		wrong = append(wrong, errors.New("the token is not <6 characters>.<16 characters> of a-z and 0-9"))
@@ -76,7 +75,7 @@ func (j Join) check() (checked, error) {
 		wrong = append(wrong, valid("label", key, validation.IsQualifiedName(key)),
 			valid("value of label "+strconv.Quote(key), j.Labels[key], validation.IsValidLabelValue(j.Labels[key])))
 	}
-	return checked{j, cas, endpoint, kubelet}, errors.Join(append(wrong, endpointErr, caErr)...)
+	return checked{j, cas, endpoint, kubeletConfig(j.Kubelet)}, errors.Join(append(wrong, endpointErr, caErr)...)
 }
 
 func valid(what, text string, problems []string) error {

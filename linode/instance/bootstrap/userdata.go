@@ -71,7 +71,7 @@ func (j Join) tooLarge(size string, files []file) error {
 func asYAML(value any) string {
 	text, err := yaml.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("write YAML: %v", err)) // strings only
+		panic(fmt.Sprintf("write YAML: %v", err)) // of kinds that JSON has
 	}
 	return string(text)
 }
