@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -24,7 +25,7 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		return ""
 	}
 	vpc, subnet := spec.VPCID != nil || named.VPC != "", spec.SubnetID != nil || named.Subnet != ""
-	for _, problem := range []string{
+	return cmp.Or(
 		nodeclaim.TagProblem(spec.Tags, tagOfCluster, tagOfName),
 		when(spec.Image == "" && named.Image == "", "spec.image: it is required: name an image with cloud-init and with "+
 			"kubeadm or k3s, or select one by its label"),
@@ -47,14 +48,10 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is not the ID of a VPC"),
 		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is not the ID of a subnet"),
 		kubeletProblem(spec.Kubelet),
-		diskBesides(spec.DataDisks),
+		when(spec.DataDisks != nil, "spec.dataDisks: Linodes are created with one disk and swap; further disks are not "+
+			"supported"),
 		diskProblem(spec.OSDisk),
-	} {
-		if problem != "" {
-			return problem
-		}
-	}
-	return ""
+	)
 }
 
 func when(wrong bool, problem string) string {
@@ -88,22 +85,6 @@ func diskProblem(disk *linodev1alpha1.InstanceDisk) string {
 		return fmt.Sprintf("spec.osDisk.size: %s is not a disk size", disk.Size.String())
 	}
 	return ""
-}
-
-func diskBesides(disks *linodev1alpha1.InstanceDisks) string {
-	if disks == nil {
-		return ""
-	}
-	field := "spec.dataDisks"
-	for n, disk := range []*linodev1alpha1.InstanceDisk{
-		disks.SDB, disks.SDC, disks.SDD, disks.SDE, disks.SDF, disks.SDG, disks.SDH,
-	} {
-		if disk != nil {
-			field += ".sd" + string(rune('b'+n))
-			break
-		}
-	}
-	return field + ": Linodes are created with one disk and swap; further disks are not supported"
 }
 
 // Suppose is what a class names if the account has all of it, for who cannot ask: an image

@@ -401,10 +401,7 @@ func (t *Set) WithoutGPUs(types []*cloudprovider.InstanceType) []*cloudprovider.
 		if plan, _ := t.Plan(it.Name); plan.Class != "gpu" {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(hidden, it.Name, func(it *cloudprovider.InstanceType, name string) int {
-			return strings.Compare(it.Name, name)
-		})
-		types[i] = hidden[at]
+		types[i] = hidden[slices.IndexFunc(hidden, func(h *cloudprovider.InstanceType) bool { return h.Name == it.Name })]
 	}
 	return types
 }
@@ -469,12 +466,11 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 		reports = leastOf(before, reports)
 	}
 	t.reported[at] = reports
+	plans := []string{plan}
 	if t.version == "" || catalog.NewerVersion(version, t.version) {
-		t.version = version // the cluster was upgraded
-		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
-		return true
+		t.version, plans = version, slices.Collect(maps.Keys(t.plans)) // the cluster was upgraded
 	}
-	t.rebuild(plan)
+	t.rebuild(plans...)
 	return true
 }
 
