@@ -20,7 +20,6 @@ var unrecovered = map[string]string{
 	"engine/source/program.go":     "it waits for a process to end, and reads nothing of others",
 	"linode/instance/instances.go": "what it runs for ever recovers for each round: loop.Every",
 	"linode/instance/cluster.go":   "syncTags recovers for each NodeClaim",
-	"linode/loop/list.go":          "it recovers the list that it asks for, and then wakes those who wait",
 }
 
 // recovering are functions that recover what they run: those of package loop, and methods that call them.

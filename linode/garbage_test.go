@@ -51,6 +51,6 @@ func TestNoNodeClaimPanics(t *testing.T) {
 }
 
 // missing is a list that lacks all machines.
-type missing struct{}
+type missing struct{ Machines }
 
 func (missing) Missing(int) bool { return true }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/workqueue"
@@ -34,7 +33,7 @@ import (
 type Journal struct {
 	client   client.Client
 	plans    *instancetype.Set
-	machines lister
+	machines Machines
 
 	mu    sync.Mutex
 	new   map[string]map[string]departure // by class and NodeClaim: not written yet
@@ -54,12 +53,9 @@ type leaving struct {
 	at      time.Time
 }
 
-// lister knows whether Linode's last list surely lacked an instance; LKE does.
-type lister interface{ Missing(instance int) bool }
-
 // NewJournal returns the controller. The plan types tell prices, and what Linode listed last
 // whether a machine was there when its NodeClaim was deleted.
-func NewJournal(c client.Client, plans *instancetype.Set, shown lister) *Journal {
+func NewJournal(c client.Client, plans *instancetype.Set, shown Machines) *Journal {
 	return &Journal{
 		client: c, plans: plans, machines: shown,
 		new: map[string]map[string]departure{}, nodes: map[string]leaving{},
@@ -147,10 +143,7 @@ func (j *Journal) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err == nil {
 		stored := class.DeepCopy()
 		class.Status.Gone = merge(class.Status.Gone, fresh)
-		if !equality.Semantic.DeepEqual(stored.Status.Gone, class.Status.Gone) {
-			// A list is replaced whole by a merge patch, hence the lock.
-			err = j.client.Status().Patch(ctx, &class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
-		}
+		err = nodeclaim.PatchStatus(ctx, j.client, stored, &class)
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return afterWrite(err)

@@ -86,7 +86,7 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
-		Watches(&karpv1.NodeClaim{}, loop.Collect(gather, classOf), builder.WithPredicates(comeAndGone())).
+		Watches(&karpv1.NodeClaim{}, loop.Collect(gather, handler.EnqueueRequestsFromMapFunc(classOf)), builder.WithPredicates(comeAndGone())).
 		WatchesRawSource(whenever(n.Standing.Changed(), closing, n.every))
 	if changes := n.Rules.Changes(); changes != nil {
 		b = b.WatchesRawSource(source.Channel(changes, handler.EnqueueRequestsFromMapFunc(n.every)))
@@ -188,8 +188,7 @@ func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	if equality.Semantic.DeepEqual(stored, class) {
 		return nil
 	}
-	// The list of finalizers is replaced whole by a merge patch, hence the lock.
-	return n.client.Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	return n.client.Patch(ctx, class, nodeclaim.IfUnchanged(stored))
 }
 
 func (n *NodeClass) restamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
@@ -236,8 +235,7 @@ func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNo
 	}
 	stored := class.DeepCopy()
 	controllerutil.RemoveFinalizer(class, linodev1alpha1.Finalizer)
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	return afterWrite(n.client.Patch(ctx, class, patch))
+	return afterWrite(n.client.Patch(ctx, class, nodeclaim.IfUnchanged(stored)))
 }
 
 // validate sets the conditions.
@@ -259,11 +257,7 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	}
 	n.answers(class, conditions)
 	n.closed(class, conditions)
-	if equality.Semantic.DeepEqual(stored.Status, class.Status) {
-		return nil
-	}
-	// Conditions are a list, which a merge patch replaces whole.
-	return n.client.Status().Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	return nodeclaim.PatchStatus(ctx, n.client, stored, class)
 }
 
 var _ status.Object = (*linodev1alpha1.LinodeNodeClass)(nil)

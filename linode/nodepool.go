@@ -9,7 +9,6 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -101,12 +101,10 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	stored := pool.DeepCopy()
 	n.validate(ctx, &pool)
-	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
-		return ctrl.Result{RequeueAfter: n.again(&pool)}, nil
+	if err := nodeclaim.PatchStatus(ctx, n.client, stored, &pool); err != nil {
+		return afterWrite(err)
 	}
-	// Conditions are a list, which a merge patch replaces whole.
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	return afterWrite(n.client.Status().Patch(ctx, &pool, patch))
+	return ctrl.Result{RequeueAfter: n.again(&pool)}, nil
 }
 
 // again is when a NodePool is to be validated again without an event: the price list

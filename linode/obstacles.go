@@ -155,7 +155,6 @@ func dearer(a, b *cloudprovider.InstanceType) bool {
 	return cmp.Or(cmp.Compare(a.Offerings[0].Price, b.Offerings[0].Price), strings.Compare(a.Name, b.Name)) > 0
 }
 
-// whyNot is why a NodePool is not ready.
 func (o obstacles) whyNot(pool *karpv1.NodePool) string {
 	// If the class does not exist, only the pool has a message.
 	text := NotReady(pool, o.classes[pool.Spec.Template.Spec.NodeClassRef.Name])

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
@@ -51,13 +52,15 @@ func NewPods(c client.Client, plans *instancetype.Set, full Full, recorder event
 const (
 	podsEvery = 10 * time.Second
 	warnEvery = 2 * time.Minute
-	gather    = 2 * time.Second // how long changes of NodePools and NodeClaims are collected
+	gather    = 2 * time.Second // how long events are collected
 )
 
 // Register implements operatorpkg's Controller. Any change of a NodePool or a class
 // reconciles all pods, a moment later: a thousand that are new change five thousand times.
 func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
-	all := loop.Collect(gather, func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{{}} })
+	all := loop.Collect(gather, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{}}
+	}))
 	return ctrl.NewControllerManagedBy(mgr).Named("pod.notready").Watches(&karpv1.NodePool{}, all).
 		Watches(&linodev1alpha1.LinodeNodeClass{}, all).Complete(p)
 }

@@ -46,6 +46,8 @@ type Machines interface {
 	Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error)
 	// List returns all machines, those included that may only be hidden for a moment.
 	List(ctx context.Context) ([]*karpv1.NodeClaim, error)
+	// Missing reports whether Linode's last list surely lacked an instance.
+	Missing(instance int) bool
 }
 
 // Orders is what a NodeClaim's machine is ordered by.
@@ -158,24 +160,17 @@ func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
 // for each node that it drains and that is not ready.
 func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	if uid, pending := nodeclaim.UIDOf(providerID); pending {
-		return p.pending(ctx, uid)
+		nc, err := nodeclaim.ByUID(ctx, p.chooser.Client, uid)
+		if apierrors.IsNotFound(err) {
+			err = cloudprovider.NewNodeClaimNotFoundError(err)
+		}
+		return nc, err
 	}
 	instance := nodeclaim.InstanceOf(providerID)
 	if instance == 0 {
 		return nil, fmt.Errorf("%q is not the provider id of a Linode", providerID)
 	}
 	return p.machines.Get(ctx, instance)
-}
-
-func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, error) {
-	nc, err := nodeclaim.ByUID(ctx, p.chooser.Client, uid)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, cloudprovider.NewNodeClaimNotFoundError(err)
-	case err != nil:
-		return nil, err
-	}
-	return nc, nil
 }
 
 // List returns all machines of the cluster.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -58,12 +57,12 @@ func TestCatalogFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text bytes.Buffer
-	if err := embedded.Write(&text); err != nil {
+	text, err := embedded.MarshalText()
+	if err != nil {
 		t.Fatal(err)
 	}
 	good, bad := filepath.Join(t.TempDir(), "good"), filepath.Join(t.TempDir(), "bad")
-	if err := os.WriteFile(good, text.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(good, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(bad, []byte("plans? none\n"), 0o600); err != nil {

@@ -55,7 +55,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	"github.com/lkeplan/lkeplan/linode/relabel"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -320,7 +319,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	upcoming := maintenance.New(maintenance.Options{
 		Client: mgr.GetClient(), API: linodes.api, Events: events, Log: cfg.Log, Every: cfg.Timing.WithDefaults().Maintenance,
 	})
-	inPlace := relabel.New(mgr.GetClient(), events)
+	inPlace := linode.NewRelabeler(mgr.GetClient(), events)
 	if err := registerMetrics(cfg, append(upcoming.Metrics(), inPlace.Metrics()...)...); err != nil {
 		return err
 	}

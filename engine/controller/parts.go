@@ -219,19 +219,13 @@ func (l *lease) AnnotatedEventf(about runtime.Object, more map[string]string, ki
 type mode struct {
 	name        string // as in the annotation of classes
 	orders      linode.Orders
-	machines    listing
+	machines    linode.Machines
 	rules       linode.Rules
 	refused     func(context.Context, *karpv1.NodePool) string
 	full        linode.Full                   // nil: no NodePool is full as far as this mode knows
 	ours        func(node client.Object) bool // whether a Node is its machine and shows what its plan type has
 	controllers []controller.Controller
 	metrics     []prometheus.Collector
-}
-
-// listing is a list of machines that also knows what the last list lacked.
-type listing interface {
-	linode.Machines
-	Missing(instance int) bool
 }
 
 func modeOf(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,

@@ -22,7 +22,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	"github.com/lkeplan/lkeplan/linode/paidhour"
 )
 
 // stays explains why a node is neither removed nor replaced by a cheaper one: by its pool,
@@ -116,7 +115,7 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	if class == nil {
 		return texts
 	}
-	p, err := paidhour.PolicyOf(class)
+	p, err := nodeclaim.ConsolidationPolicyOf(class)
 	if err != nil {
 		return append(texts, err.Error())
 	}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/engine/during"
-	"github.com/lkeplan/lkeplan/linode/paidhour"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -274,8 +274,8 @@ func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) (fields []s
 	if before == nil {
 		return []string{of}
 	}
-	old, errOld := paidhour.PolicyOf(before)
-	now, errNow := paidhour.PolicyOf(after)
+	old, errOld := nodeclaim.ConsolidationPolicyOf(before)
+	now, errNow := nodeclaim.ConsolidationPolicyOf(after)
 	if errOld != nil || errNow != nil || now.Saving < old.Saving {
 		fields = append(fields, of+saving)
 	}

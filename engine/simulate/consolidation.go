@@ -22,7 +22,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/paidhour"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -170,7 +170,7 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 }
 
 // policies are those of the classes. Unless time goes on, what consolidation ends at is the same in each paid hour.
-func (e *consolidation) policies(ctx context.Context, class string) (paidhour.Policy, error) {
+func (e *consolidation) policies(ctx context.Context, class string) (nodeclaim.ConsolidationPolicy, error) {
 	p, err := disrupt.LivePolicies(e.store)(ctx, class)
 	if !e.timed {
 		p.Last = 0

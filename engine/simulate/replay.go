@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/paidhour"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
 // replay is a cluster in memory whose pods come and go as time goes on, and whose nodes
@@ -374,7 +374,7 @@ func (c *replay) opens(m *simNode) time.Time {
 	if class == nil || !c.idle[m.node].ripe {
 		return time.Time{}
 	}
-	p, err := paidhour.PolicyOf(class)
+	p, err := nodeclaim.ConsolidationPolicyOf(class)
 	if err != nil || p.Last == 0 {
 		return time.Time{}
 	}

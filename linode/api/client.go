@@ -8,6 +8,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -223,7 +224,6 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// one gets one object.
 func one[T any](ctx context.Context, what string, get func(context.Context) (*T, error)) (object T, err error) {
 	err = do(ctx, what, func(ctx context.Context) error {
 		got, err := get(ctx)
@@ -236,11 +236,26 @@ func one[T any](ctx context.Context, what string, get func(context.Context) (*T,
 }
 
 // all reads all pages of a list, in the largest pages that the API serves.
-func all[T any](
-	ctx context.Context, what string, list func(context.Context, *linodego.ListOptions) ([]T, error),
-) (rows []T, err error) {
+func all[T any](ctx context.Context, what string, list lister[T]) (rows []T, err error) {
+	return matching(ctx, what, nil, list)
+}
+
+// lister is a call of linodego that lists objects.
+type lister[T any] func(context.Context, *linodego.ListOptions) ([]T, error)
+
+// matching is all with a filter; nil is none. Callers must check the filtered fields themselves, because filters of
+// this API have returned other objects.
+func matching[T any](ctx context.Context, what string, filter any, list lister[T]) (rows []T, err error) {
+	options := linodego.ListOptions{PageSize: 500}
+	if filter != nil {
+		text, err := json.Marshal(filter)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		options.Filter = string(text)
+	}
 	err = do(ctx, what, func(ctx context.Context) (err error) {
-		rows, err = list(ctx, &linodego.ListOptions{PageSize: 500})
+		rows, err = list(ctx, &options)
 		return err
 	})
 	return rows, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,26 +45,17 @@ func (c *Client) InstanceLabelled(ctx context.Context, label string) (Instance, 
 	if err != nil {
 		return Instance{}, false, err
 	}
-	for _, i := range found {
-		if i.Label == label {
-			return i, true, nil
-		}
+	k := slices.IndexFunc(found, func(i Instance) bool { return i.Label == label })
+	if k < 0 {
+		return Instance{}, false, nil
 	}
-	return Instance{}, false, nil
+	return found[k], true, nil
 }
 
-// filtered lists Linodes by one field. Callers must check the field themselves, because filters of this API
-// have returned other Linodes. If a Linode is created or deleted between two pages, a Linode may be on both
-// pages, which filtered corrects, or on none.
+// filtered lists Linodes by one field. If a Linode is created or deleted between two pages, a Linode may be on
+// both pages, which filtered corrects, or on none.
 func (c *Client) filtered(ctx context.Context, what, field string, value any) ([]Instance, error) {
-	filter, err := json.Marshal(map[string]any{field: value})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	rows, err := all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]Instance, error) {
-		o.Filter = string(filter)
-		return c.api.ListInstances(ctx, o)
-	})
+	rows, err := matching(ctx, what, map[string]any{field: value}, c.api.ListInstances)
 	slices.SortFunc(rows, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(rows, func(a, b Instance) bool { return a.ID == b.ID }), err
 }

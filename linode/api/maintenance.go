@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/linode/linodego"
 )
 
 // ScopeMaintenance is the scope of Maintenance, which a controller can do without.
@@ -33,17 +31,16 @@ var upcoming = []string{"pending", "scheduled", "started", "in_progress"}
 // Unverified: that LKE's Linodes are listed; linode/lke-2026.md, section 6, has what is known.
 func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 	ctx = context.WithValue(ctx, optionalKey{}, true)
-	rows, err := all(ctx, "list the maintenance of Linodes",
-		func(ctx context.Context, o *linodego.ListOptions) ([]linodego.AccountMaintenance, error) {
-			o.Filter = `{"+or":[{"status":"` + strings.Join(upcoming, `"},{"status":"`) + `"}]}`
-			return c.api.ListMaintenances(ctx, o)
-		})
+	var either []map[string]string
+	for _, status := range upcoming {
+		either = append(either, map[string]string{"status": status})
+	}
+	rows, err := matching(ctx, "list the maintenance of Linodes", map[string]any{"+or": either}, c.api.ListMaintenances)
 	if err != nil {
 		return nil, err
 	}
 	var found []Maintenance
 	for _, r := range rows {
-		// Filters of this API have let others through.
 		status := strings.ReplaceAll(r.Status, "-", "_")
 		if r.Entity == nil || r.Entity.Type != "linode" || r.Entity.ID == 0 || !slices.Contains(upcoming, status) {
 			continue

@@ -37,7 +37,6 @@ func operationOf(ctx context.Context) *operation {
 	return &operation{} // no caller of do waits for this request
 }
 
-// failed notes an error and returns it.
 func (o *operation) failed(err error) error {
 	o.err = err
 	return err

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -22,25 +20,16 @@ type Failure struct {
 // pool of the account. It needs ScopeEvents and is optional: a refusal is of class Auth and does not affect
 // the token's Standing.
 func (c *Client) Failures(ctx context.Context, since time.Time) ([]Failure, error) {
-	const what = "list the events of nodes that LKE could not create"
-	filter, err := json.Marshal(map[string]any{
+	ctx = context.WithValue(ctx, optionalKey{}, true)
+	events, err := matching(ctx, "list the events of nodes that LKE could not create", map[string]any{
 		"action":  linodego.ActionLKENodeCreate,
 		"created": map[string]string{"+gte": since.UTC().Format("2006-01-02T15:04:05")},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	ctx = context.WithValue(ctx, optionalKey{}, true)
-	events, err := all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]linodego.Event, error) {
-		o.Filter = string(filter)
-		return c.api.ListEvents(ctx, o)
-	})
+	}, c.api.ListEvents)
 	if err != nil {
 		return nil, err
 	}
 	var failures []Failure
 	for _, e := range events {
-		// Filters of this API have returned other events.
 		if e.Action != linodego.ActionLKENodeCreate || e.Entity == nil || e.Entity.Type != linodego.EntityLKENodePool ||
 			e.Created == nil || e.Created.Before(since.Truncate(time.Second)) {
 			continue
@@ -69,21 +58,13 @@ func idOf(id any) int {
 // Offline reports for each of these Linodes whether it is offline, without Linodes that the API does not
 // list. It needs ScopeReadInstances and is optional, as Failures is.
 func (c *Client) Offline(ctx context.Context, ids []int) (map[int]bool, error) {
-	const what = "check which Linodes are offline"
 	var either []map[string]int
 	wanted := map[int]bool{}
 	for _, id := range ids {
 		either, wanted[id] = append(either, map[string]int{"id": id}), true
 	}
-	filter, err := json.Marshal(map[string]any{"+or": either})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
 	ctx = context.WithValue(ctx, optionalKey{}, true)
-	rows, err := all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]Instance, error) {
-		o.Filter = string(filter)
-		return c.api.ListInstances(ctx, o)
-	})
+	rows, err := matching(ctx, "check which Linodes are offline", map[string]any{"+or": either}, c.api.ListInstances)
 	if err != nil {
 		return nil, err
 	}

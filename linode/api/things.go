@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/linode/linodego"
@@ -26,15 +25,13 @@ func (c *Client) Image(ctx context.Context, id string) (Image, error) {
 
 // PrivateImages returns the account's own images.
 func (c *Client) PrivateImages(ctx context.Context) ([]Image, error) {
-	return all(ctx, "list private images", func(ctx context.Context, o *linodego.ListOptions) ([]Image, error) {
-		o.Filter = `{"is_public":false}`
-		return c.api.ListImages(ctx, o)
-	})
+	return matching(ctx, "list private images", map[string]bool{"is_public": false}, c.api.ListImages)
 }
 
 // Firewalls returns the ids of the firewalls that have a label.
 func (c *Client) Firewalls(ctx context.Context, label string) (ids []int, err error) {
-	rows, err := labelled(ctx, "firewalls", label, c.api.ListFirewalls)
+	what := "find firewalls with the label " + label
+	rows, err := matching(ctx, what, map[string]string{"label": label}, c.api.ListFirewalls)
 	for _, f := range rows {
 		if f.Label == label {
 			ids = append(ids, f.ID)
@@ -71,22 +68,6 @@ func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSp
 func (c *Client) DeletePlacementGroup(ctx context.Context, id int) error {
 	return ignoreNotFound(do(ctx, fmt.Sprintf("delete placement group %d", id),
 		func(ctx context.Context) error { return c.api.DeletePlacementGroup(ctx, id) }))
-}
-
-// labelled lists objects by label. Callers must check the label themselves, because filters of this API have
-// returned other objects.
-func labelled[T any](
-	ctx context.Context, things, label string, list func(context.Context, *linodego.ListOptions) ([]T, error),
-) ([]T, error) {
-	what := fmt.Sprintf("find %s with the label %s", things, label)
-	filter, err := json.Marshal(map[string]string{"label": label})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]T, error) {
-		o.Filter = string(filter)
-		return list(ctx, o)
-	})
 }
 
 // TagInstance replaces the tags of a Linode.

@@ -75,13 +75,6 @@ func Embedded() (*Catalog, error) {
 	return c, nil
 }
 
-// MarshalText returns the snapshot that [Catalog.Write] writes.
-func (c *Catalog) MarshalText() ([]byte, error) {
-	var text bytes.Buffer
-	err := c.Write(&text)
-	return text.Bytes(), err
-}
-
 // UnmarshalText reads a snapshot, as [Read] does.
 func (c *Catalog) UnmarshalText(text []byte) error {
 	read, err := Read(bytes.NewReader(text))

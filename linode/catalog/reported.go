@@ -28,25 +28,10 @@ const (
 // recordedMemory and recordedDisk hold what the recorded nodes reported as their capacity, in KiB, by the size of
 // their plan in MiB: g6-standard-1 under Kubernetes 1.32.1 and g6-standard-2 under 1.35.1. That other plans of the same
 // size report the same is an inference.
-func recordedMemory(planMiB int) (int64, bool) {
-	switch planMiB {
-	case 2048:
-		return 2027296, true
-	case 4096:
-		return 4022024, true
-	}
-	return 0, false
-}
-
-func recordedDisk(planMiB int) (int64, bool) {
-	switch planMiB {
-	case 51200:
-		return 51524172, true
-	case 81920:
-		return 82470344, true
-	}
-	return 0, false
-}
+var (
+	recordedMemory = map[int]int64{2048: 2027296, 4096: 4022024}
+	recordedDisk   = map[int]int64{51200: 51524172, 81920: 82470344}
+)
 
 // Reported is what a node of this plan reports on LKE. It is exact for the two sizes whose nodes were
 // recorded; for others it is a fit through those two (4.1 % of the memory for firmware and kernel, 1.7 % of the disk
@@ -69,7 +54,7 @@ func (p Plan) Reported() NodeResources {
 }
 
 func (p Plan) memoryCapacity() int64 {
-	if recorded, ok := recordedMemory(p.MemoryMiB); ok {
+	if recorded, ok := recordedMemory[p.MemoryMiB]; ok {
 		return recorded * kib
 	}
 	plan := int64(p.MemoryMiB) * mib / kib
@@ -78,7 +63,7 @@ func (p Plan) memoryCapacity() int64 {
 }
 
 func (p Plan) diskCapacity() int64 {
-	if recorded, ok := recordedDisk(p.DiskMiB); ok {
+	if recorded, ok := recordedDisk[p.DiskMiB]; ok {
 		return recorded * kib
 	}
 	return int64(p.DiskMiB) * mib / kib * 983 / 1000 * kib

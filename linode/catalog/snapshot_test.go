@@ -21,33 +21,34 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]*Catalog{"embedded": embedded(t), "odd": odd} {
-		var first, second bytes.Buffer
-		if err := want.Write(&first); err != nil {
+		first, err := want.MarshalText()
+		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Read(bytes.NewReader(first.Bytes()))
+		got, err := Read(bytes.NewReader(first))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Catalog{})); diff != "" {
 			t.Errorf("%s (-written +read):\n%s", name, diff)
 		}
-		if err := got.Write(&second); err != nil {
+		second, err := got.MarshalText()
+		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(first.String(), second.String()); diff != "" {
+		if diff := cmp.Diff(string(first), string(second)); diff != "" {
 			t.Errorf("%s: bytes (-first +second):\n%s", name, diff)
 		}
 	}
 }
 
 func TestEmbeddedIsWritten(t *testing.T) {
-	var b bytes.Buffer
-	if err := embedded(t).Write(&b); err != nil {
+	text, err := embedded(t).MarshalText()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(snapshot), b.String()); diff != "" {
-		t.Errorf("snapshot.txt is not as Write writes it (-file +written):\n%s", diff)
+	if diff := cmp.Diff(string(snapshot), string(text)); diff != "" {
+		t.Errorf("snapshot.txt is not as MarshalText writes it (-file +written):\n%s", diff)
 	}
 }
 
@@ -117,11 +118,11 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var b bytes.Buffer
-		if err := c.Write(&b); err != nil {
+		text, err := c.MarshalText()
+		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Read(&b)
+		again, err := Read(bytes.NewReader(text))
 		if err != nil {
 			t.Fatalf("read what was written: %v", err)
 		}

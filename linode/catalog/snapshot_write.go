@@ -1,8 +1,8 @@
 package catalog
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -25,9 +25,9 @@ const (
 	version = 1
 )
 
-// Write writes the catalog as a snapshot that [Read] reads back to an equal one. Equal catalogs give equal bytes.
-func (c *Catalog) Write(w io.Writer) error {
-	var b strings.Builder
+// MarshalText returns the catalog as a snapshot that [Read] reads back to an equal one. Equal catalogs give equal bytes.
+func (c *Catalog) MarshalText() ([]byte, error) {
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %d\n", magic, version)
 	b.WriteString("# Plans, regions and prices of Linode's public API; prices are US dollars, hourly/monthly; ? is not known.\n")
 	if c.date != "" {
@@ -55,10 +55,7 @@ func (c *Catalog) Write(w io.Writer) error {
 	for _, plan := range slices.Sorted(maps.Keys(c.limited)) {
 		writeLimited(&b, plan, c.limited[plan])
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("write catalog: %w", err)
-	}
-	return nil
+	return b.Bytes(), nil
 }
 
 // fact is one field of a line: its key, and where the value is: *string, *int, *Price or, repeated, *[]string.
@@ -83,7 +80,7 @@ func (p *Plan) facts() []fact {
 	}
 }
 
-func writeFacts(b *strings.Builder, facts []fact) {
+func writeFacts(b *bytes.Buffer, facts []fact) {
 	for _, f := range facts {
 		switch at := f.at.(type) {
 		case *string:
@@ -102,7 +99,7 @@ func writeFacts(b *strings.Builder, facts []fact) {
 	}
 }
 
-func writeLimited(b *strings.Builder, plan string, regions map[string]bool) {
+func writeLimited(b *bytes.Buffer, plan string, regions map[string]bool) {
 	var sold, withheld []string
 	for _, region := range slices.Sorted(maps.Keys(regions)) {
 		if regions[region] {
@@ -117,7 +114,7 @@ func writeLimited(b *strings.Builder, plan string, regions map[string]bool) {
 	b.WriteByte('\n')
 }
 
-func field(b *strings.Builder, key, value string) {
+func field(b *bytes.Buffer, key, value string) {
 	if value != "" {
 		b.WriteString(" " + key + "=" + quote(value))
 	}

@@ -87,7 +87,6 @@ func (c *Catalog) Price(plan, region string) (Price, bool) {
 	return price, price.Known()
 }
 
-// in is the price in a region.
 func (p Plan) in(region string) Price {
 	if own, ok := p.RegionPrices[region]; ok {
 		return own

@@ -16,14 +16,7 @@ import (
 // compare the stamps see no drift. A claim that has drifted keeps its stamp and the values that belong to it.
 func (t Template) Next(nc *karpv1.NodeClaim, node *corev1.Node) (*karpv1.NodeClaim, *corev1.Node) {
 	claim, entries := t.next(nc)
-	var nextNode *corev1.Node
-	if node != nil && !entries.empty() {
-		changed := node.DeepCopy()
-		t.apply(&changed.Labels, &changed.Annotations, entries)
-		if !maps.Equal(changed.Labels, node.Labels) || !maps.Equal(changed.Annotations, node.Annotations) {
-			nextNode = changed
-		}
-	}
+	nextNode := t.nextNode(node, entries)
 	if node != nil && nextNode == nil && claim.Annotations[karpv1.NodePoolHashAnnotationKey] == t.hash {
 		t.forget(claim)
 	}
@@ -39,12 +32,20 @@ func (t Template) Behind(nc *karpv1.NodeClaim, node *corev1.Node) (claim, onNode
 	next, values := t.next(nc)
 	claim = !maps.Equal(next.Labels, nc.Labels) || !maps.Equal(withoutStamps(next.Annotations),
 		withoutStamps(nc.Annotations))
-	if node != nil && !values.empty() {
-		changed := node.DeepCopy()
-		t.apply(&changed.Labels, &changed.Annotations, values)
-		onNode = !maps.Equal(changed.Labels, node.Labels) || !maps.Equal(changed.Annotations, node.Annotations)
+	return claim, t.nextNode(node, values) != nil
+}
+
+// nextNode returns a Node with the current values; nil if it has them, or there is none.
+func (t Template) nextNode(node *corev1.Node, entries record) *corev1.Node {
+	if node == nil || entries.empty() {
+		return nil
 	}
-	return claim, onNode
+	next := node.DeepCopy()
+	t.apply(&next.ObjectMeta, entries)
+	if maps.Equal(next.Labels, node.Labels) && maps.Equal(next.Annotations, node.Annotations) {
+		return nil
+	}
+	return next
 }
 
 // withoutStamps returns annotations without those that only describe the template.
@@ -84,12 +85,12 @@ func (t Template) next(nc *karpv1.NodeClaim) (*karpv1.NodeClaim, record) {
 	}
 	set(values.Labels, recorded.Labels, template.Labels)
 	set(values.Annotations, recorded.Annotations, template.Annotations)
-	t.apply(&next.Labels, &next.Annotations, values)
+	t.apply(&next.ObjectMeta, values)
 	values.Changed = values.Changed || !maps.Equal(next.Labels, nc.Labels) || !maps.Equal(next.Annotations, nc.Annotations)
 	if values.Hash = stamp; created {
 		values.Hash = t.hash
-		restate(values.Labels, template.Labels)
-		restate(values.Annotations, template.Annotations)
+		values.Labels = restated(values.Labels, template.Labels)
+		values.Annotations = restated(values.Annotations, template.Annotations)
 	}
 	metav1.SetMetaDataAnnotation(&next.ObjectMeta, AnnotationValues, values.encode())
 	if values.empty() {
@@ -103,33 +104,18 @@ func (t Template) next(nc *karpv1.NodeClaim) (*karpv1.NodeClaim, record) {
 
 // apply sets the labels and annotations that have entries to the values of the template, and removes those that it does
 // not set.
-func (t Template) apply(labels, annotations *map[string]string, entries record) {
-	put := func(to *map[string]string, entries map[string]*string, from map[string]string) {
-		for key := range entries {
-			value, ok := from[key]
-			switch {
-			case !ok:
-				delete(*to, key)
-			case *to == nil:
-				*to = map[string]string{key: value}
-			default:
-				(*to)[key] = value
-			}
-		}
-	}
-	put(labels, entries.Labels, t.pool.Spec.Template.Labels)
-	put(annotations, entries.Annotations, t.pool.Spec.Template.Annotations)
+func (t Template) apply(meta *metav1.ObjectMeta, entries record) {
+	template := t.pool.Spec.Template
+	meta.Labels = replaced(meta.Labels, restated(entries.Labels, template.Labels))
+	meta.Annotations = replaced(meta.Annotations, restated(entries.Annotations, template.Annotations))
 }
 
-// restate sets the entries to the values of the template.
-func restate(entries map[string]*string, values map[string]string) {
+// restated returns the entries with the values of the template.
+func restated(entries map[string]*string, values map[string]string) (now map[string]*string) {
 	for key := range entries {
-		if value, ok := values[key]; ok {
-			entries[key] = &value
-		} else {
-			entries[key] = nil
-		}
+		now = withEntry(now, key, values)
 	}
+	return now
 }
 
 // forget removes the entries of a claim whose Node has the current values: those of keys that are no longer in the

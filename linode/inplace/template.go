@@ -7,7 +7,7 @@
 // NodeClaim: the hash of the pool's template with the recorded values is the stamp, or it is not. A changed value needs
 // no new stamp first, and no order of writes can make a node drift.
 //
-// The package is pure. Package relabel carries out what it decides.
+// The package is pure. The Relabeler of package linode carries out what it decides.
 package inplace
 
 import (
@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/schemas"
@@ -100,11 +101,8 @@ func Differs(before, after *karpv1.NodePool) bool {
 func (t Template) claim() *karpv1.NodeClaim {
 	nc := t.pool.Spec.Template.ToNodeClaim()
 	nc.Labels, nc.Annotations = maps.Clone(nc.Labels), maps.Clone(nc.Annotations)
-	if nc.Annotations == nil {
-		nc.Annotations = map[string]string{}
-	}
-	nc.Annotations[karpv1.NodePoolHashAnnotationKey] = t.hash
-	nc.Annotations[karpv1.NodePoolHashVersionAnnotationKey] = karpv1.NodePoolHashVersion
+	metav1.SetMetaDataAnnotation(&nc.ObjectMeta, karpv1.NodePoolHashAnnotationKey, t.hash)
+	metav1.SetMetaDataAnnotation(&nc.ObjectMeta, karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion)
 	next, _ := t.next(nc)
 	return next
 }

@@ -146,8 +146,12 @@ func lacks(field, format string, args ...any) error {
 	return &notThere{field, fmt.Sprintf(format, args...)}
 }
 
-// finder resolves one reference of a class.
-type finder func(context.Context, linodev1alpha1.LinodeNodeClassSpec, *linodev1alpha1.Selected) error
+// finder resolves the references of a class.
+type finder struct {
+	*Classes
+	spec  linodev1alpha1.LinodeNodeClassSpec
+	found linodev1alpha1.Selected
+}
 
 // find resolves all references of a class. An object that the same selector matched before stays selected as
 // long as it exists.
@@ -157,117 +161,111 @@ func (c *Classes) find(ctx context.Context, class *linodev1alpha1.LinodeNodeClas
 	if before.By != by {
 		before = linodev1alpha1.Selected{}
 	}
-	found := linodev1alpha1.Selected{By: by, Image: before.Image}
-	for _, one := range []finder{c.image, c.firewall, c.vpc, c.group} {
-		if err := one(ctx, class.Spec, &found); err != nil {
-			return found, err
+	f := finder{c, class.Spec, linodev1alpha1.Selected{By: by, Image: before.Image}}
+	for _, find := range []func(context.Context) error{f.image, f.firewall, f.vpc, f.group} {
+		if err := find(ctx); err != nil {
+			return f.found, err
 		}
 	}
-	return found, nil
+	return f.found, nil
 }
 
-// image resolves the image.
-func (c *Classes) image(
-	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
-) error {
-	if found.By.Image == "" {
-		image, err := c.account.Image(ctx, spec.Image)
+func (f *finder) image(ctx context.Context) error {
+	if f.found.By.Image == "" {
+		image, err := f.account.Image(ctx, f.spec.Image)
 		switch {
 		case api.ClassOf(err) == api.ClassNotFound:
-			return lacks("image", "image %s does not exist; list the images in Cloud Manager or with GET /v4/images", spec.Image)
+			return lacks("image", "image %s does not exist; list the images in Cloud Manager or with GET /v4/images", f.spec.Image)
 		case err != nil:
 			return err
 		}
-		found.Image = spec.Image
-		return c.bootable("image", image)
+		f.found.Image = f.spec.Image
+		return f.bootable("image", image)
 	}
-	images, err := c.account.PrivateImages(ctx)
+	images, err := f.account.PrivateImages(ctx)
 	if err != nil {
 		return err
 	}
 	images = slices.DeleteFunc(images, func(i api.Image) bool {
-		return i.IsPublic || i.Label != found.By.Image && !slices.Contains(i.Tags, found.By.Image) || c.bootable("", i) != nil
+		return i.IsPublic || i.Label != f.found.By.Image && !slices.Contains(i.Tags, f.found.By.Image) || f.bootable("", i) != nil
 	})
 	if len(images) == 0 {
 		return lacks("select.image", "the account has no private image with the label or tag %q that is available "+
-			"in %s and has cloud-init", found.By.Image, c.region)
+			"in %s and has cloud-init", f.found.By.Image, f.region)
 	}
-	if slices.ContainsFunc(images, func(i api.Image) bool { return i.ID == found.Image }) {
+	if slices.ContainsFunc(images, func(i api.Image) bool { return i.ID == f.found.Image }) {
 		return nil // it stays: no node is replaced because a label has moved
 	}
 	newest := slices.MaxFunc(images, func(a, b api.Image) int {
 		return ptr.Deref(a.Created, time.Time{}).Compare(ptr.Deref(b.Created, time.Time{}))
 	})
-	found.Image = newest.ID
+	f.found.Image = newest.ID
 	return nil
 }
 
 // bootable says why a machine with an image cannot join a cluster.
 func (c *Classes) bootable(field string, i api.Image) error {
+	here := func(r linodego.ImageRegion) bool { return r.Region == c.region }
 	switch {
 	case !slices.Contains(i.Capabilities, "cloud-init"):
 		return lacks(field, "image %s has no cloud-init, which a machine needs to join", i.ID)
 	case i.Status != "available":
 		return lacks(field, "image %s is %s, not available", i.ID, i.Status)
-	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, in(c.region)):
+	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, here):
 		return lacks(field, "image %s is not in %s; replicate it there", i.ID, c.region)
 	}
 	return nil
 }
 
-func (c *Classes) firewall(
-	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
-) error {
-	if found.By.Firewall == "" {
-		found.FirewallID = ptr.Deref(spec.FirewallID, 0)
-		if found.FirewallID == 0 {
+func (f *finder) firewall(ctx context.Context) error {
+	if f.found.By.Firewall == "" {
+		f.found.FirewallID = ptr.Deref(f.spec.FirewallID, 0)
+		if f.found.FirewallID == 0 {
 			return nil
 		}
-		err := c.account.Firewall(ctx, found.FirewallID)
+		err := f.account.Firewall(ctx, f.found.FirewallID)
 		if api.ClassOf(err) == api.ClassNotFound {
 			return lacks("firewallID", "the account has no firewall %d; correct the ID or create the firewall",
-				found.FirewallID)
+				f.found.FirewallID)
 		}
 		return err
 	}
-	ids, err := c.account.Firewalls(ctx, found.By.Firewall)
+	ids, err := f.account.Firewalls(ctx, f.found.By.Firewall)
 	if err != nil {
 		return err
 	}
 	if len(ids) != 1 {
 		return lacks("select.firewall", "the account has %d firewalls with the label %q; exactly one is "+
-			"required", len(ids), found.By.Firewall)
+			"required", len(ids), f.found.By.Firewall)
 	}
-	found.FirewallID = ids[0]
+	f.found.FirewallID = ids[0]
 	return nil
 }
 
 // vpc finds VPC and subnet.
-func (c *Classes) vpc(
-	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
-) error {
-	id, subnet := ptr.Deref(spec.VPCID, 0), ptr.Deref(spec.SubnetID, 0)
-	if id == 0 && found.By.VPC == "" {
+func (f *finder) vpc(ctx context.Context) error {
+	id, subnet := ptr.Deref(f.spec.VPCID, 0), ptr.Deref(f.spec.SubnetID, 0)
+	if id == 0 && f.found.By.VPC == "" {
 		return nil
 	}
-	all, err := c.account.VPCs(ctx)
+	all, err := f.account.VPCs(ctx)
 	if err != nil {
 		return err
 	}
 	for _, v := range all {
-		if v.Region != c.region || v.ID != id && (found.By.VPC == "" || v.Label != found.By.VPC) {
+		if v.Region != f.region || v.ID != id && (f.found.By.VPC == "" || v.Label != f.found.By.VPC) {
 			continue
 		}
 		for _, s := range v.Subnets {
-			if s.ID == subnet || found.By.Subnet != "" && s.Label == found.By.Subnet {
-				found.VPCID, found.SubnetID = v.ID, s.ID
+			if s.ID == subnet || f.found.By.Subnet != "" && s.Label == f.found.By.Subnet {
+				f.found.VPCID, f.found.SubnetID = v.ID, s.ID
 				return nil
 			}
 		}
-		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label, oneOf(subnet, found.By.Subnet),
+		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label, oneOf(subnet, f.found.By.Subnet),
 			subnetsOf(v))
 	}
-	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, found.By.VPC), c.region)
+	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, f.found.By.VPC), f.region)
 }
 
 // groupSize is how many Linodes a placement group takes.
@@ -276,30 +274,23 @@ func (c *Classes) vpc(
 const groupSize = 5
 
 // group finds the placement group, and how many Linodes it takes.
-func (c *Classes) group(
-	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
-) error {
-	id := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
-	if id == 0 && found.By.PlacementGroup == "" {
+func (f *finder) group(ctx context.Context) error {
+	id := ptr.Deref(f.spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
+	if id == 0 && f.found.By.PlacementGroup == "" {
 		return nil
 	}
-	all, err := c.account.PlacementGroups(ctx)
+	all, err := f.account.PlacementGroups(ctx)
 	if err != nil {
 		return err
 	}
 	for _, g := range all {
-		if g.Region == c.region && (g.ID == id || found.By.PlacementGroup != "" && g.Label == found.By.PlacementGroup) {
-			found.PlacementGroupID, found.PlacementGroupSize = g.ID, groupSize
+		if g.Region == f.region && (g.ID == id || f.found.By.PlacementGroup != "" && g.Label == f.found.By.PlacementGroup) {
+			f.found.PlacementGroupID, f.found.PlacementGroupSize = g.ID, groupSize
 			return nil
 		}
 	}
-	return lacks("placementGroup", "the account has no placement group %s in %s", oneOf(id, found.By.PlacementGroup),
-		c.region)
-}
-
-// in accepts a replica in a region.
-func in(region string) func(linodego.ImageRegion) bool {
-	return func(r linodego.ImageRegion) bool { return r.Region == region }
+	return lacks("placementGroup", "the account has no placement group %s in %s", oneOf(id, f.found.By.PlacementGroup),
+		f.region)
 }
 
 func oneOf(id int, label string) string {

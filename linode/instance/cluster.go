@@ -68,37 +68,34 @@ func read(nc *karpv1.NodeClaim) (decide.Claim, bool) {
 }
 
 // Spec implements claimStore.
-func (c cluster) Spec(ctx context.Context, uid string) (api.InstanceSpec, error) {
-	spec, err := c.spec(ctx, uid)
-	if err != nil {
-		return spec, unspecifiedError{err}
-	}
-	return spec, nil
-}
-
-func (c cluster) spec(ctx context.Context, uid string) (api.InstanceSpec, error) {
+func (c cluster) Spec(ctx context.Context, uid string) (spec api.InstanceSpec, err error) {
+	defer func() {
+		if err != nil {
+			err = unspecifiedError{err}
+		}
+	}()
 	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, uid)
 	if err != nil {
-		return api.InstanceSpec{}, err
+		return spec, err
 	}
 	o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
 	if err != nil {
-		return api.InstanceSpec{}, fmt.Errorf("NodeClaim %s: %w", nc.Name, err)
+		return spec, fmt.Errorf("NodeClaim %s: %w", nc.Name, err)
 	}
 	if o.PoolGroup != nil {
 		if o.PlacementGroup, err = c.pools.Ensure(ctx, c.cfg.Types.Region(), *o.PoolGroup); err != nil {
-			return api.InstanceSpec{}, err
+			return spec, err
 		}
 	}
 	text, err := c.cfg.Joins.userData(ctx, nc, c.cfg.Identity.Node(uid), o)
 	if err != nil {
-		return api.InstanceSpec{}, err
+		return spec, err
 	}
 	var password string
 	if len(o.AuthorizedKeys)+len(o.AuthorizedUsers) == 0 {
 		password = rand.Text() + "-" + rand.Text()
 	}
-	spec := o.Spec(c.cfg.Types.Region(), password)
+	spec = o.Spec(c.cfg.Types.Region(), password)
 	spec.Tags = append(spec.Tags, c.cfg.Identity.NameTag())
 	spec.Metadata, err = api.UserData(text)
 	return spec, err

@@ -84,7 +84,7 @@ func New(cfg Config) *Machines {
 	timing := cfg.Timing.WithDefaults()
 	i.cfg.Timing = timing
 	i.pools = newPlacementGroups(placementConfig{
-		Linode: cfg.API, Cluster: cfg.Identity.Tag(), Size: groupSize, Keep: timing.Keep, Needed: i.neededGroups, Log: cfg.Log,
+		Linode: cfg.API, Cluster: cfg.Identity.Tag(), Keep: timing.Keep, Needed: i.neededGroups, Log: cfg.Log,
 	})
 	i.syncer = newSyncer(syncerConfig{
 		Linode: closer{cfg.API, cfg.Types}, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
@@ -207,7 +207,6 @@ func (i *Machines) Missing(instance int) bool {
 	return !asked.IsZero() && byID(last, instance) == nil
 }
 
-// listed takes over a list.
 func (i *Machines) listed(asked time.Time, all []api.Instance) {
 	if i.list.Put(asked, all) {
 		i.metrics.Listed(asked)

@@ -123,13 +123,19 @@ func (o *Orders) Drifted(
 // allocatable once for each pointer.
 type offers struct {
 	mu   sync.Mutex
-	made map[string]variants // by class
+	made map[offer]variants
 }
 
-// variants are the types of a class at one moment, by the types that they were made from.
+// offer is a class, whose placement group may be full: then no type is available.
+type offer struct {
+	class string
+	full  bool
+}
+
+// variants are the types of an offer at one moment, by the types that they were made from.
 type variants struct {
-	by            string // the order, without a plan type
-	types, hidden map[*cloudprovider.InstanceType]*cloudprovider.InstanceType
+	by    string // the order, without a plan type
+	types map[*cloudprovider.InstanceType]*cloudprovider.InstanceType
 }
 
 func (k *offers) of(
@@ -141,25 +147,21 @@ func (k *offers) of(
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	v, known := k.made[class.Name]
-	if by := is.Encode(); !known || v.by != by || len(v.types) > 4*len(types) || len(v.hidden) > 4*len(types) {
-		v = variants{by, map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{},
-			map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{}}
+	key := offer{class.Name, full}
+	v, known := k.made[key]
+	if by := is.Encode(); !known || v.by != by || len(v.types) > 4*len(types) {
+		v = variants{by, map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{}}
 	}
 	if k.made == nil {
-		k.made = map[string]variants{}
+		k.made = map[offer]variants{}
 	}
-	k.made[class.Name] = v
-	of, hide := v.types, false
-	if full {
-		of, hide = v.hidden, true
-	}
+	k.made[key] = v
 	offered := make([]*cloudprovider.InstanceType, len(types))
 	for n, it := range types {
-		if of[it] == nil {
-			of[it] = variant(it, is, hide)
+		if v.types[it] == nil {
+			v.types[it] = variant(it, is, full)
 		}
-		offered[n] = of[it]
+		offered[n] = v.types[it]
 	}
 	return offered
 }
@@ -167,8 +169,8 @@ func (k *offers) of(
 // variant is a type as the machines of an order have it, which is another one than the type
 // itself in any case.
 func variant(it *cloudprovider.InstanceType, is Order, hide bool) *cloudprovider.InstanceType {
-	kubelet := ptr.Deref(is.Kubelet, linodev1alpha1.KubeletConfiguration{})
-	with := instancetype.WithKubelet(instancetype.WithDisks(it, is.BootMiB, is.SwapMiB), &kubelet)
+	disks := instancetype.Disks{System: is.BootMiB, Swap: is.SwapMiB}
+	with := instancetype.Variant(it, disks, ptr.Deref(is.Kubelet, linodev1alpha1.KubeletConfiguration{}))
 	if hide {
 		with.Offerings = slices.Clone(with.Offerings)
 		for k, offering := range with.Offerings {

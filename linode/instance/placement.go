@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/linode/linodego"
+	"golang.org/x/sync/semaphore"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
@@ -41,7 +42,6 @@ type placementAPI interface {
 type placementConfig struct {
 	Linode  placementAPI
 	Cluster string        // a tag that no other cluster has
-	Size    int           // how many Linodes a group takes
 	Keep    time.Duration // how long a group stays that is not needed
 	// Needed returns the groups that NodePools ask for and those that NodeClaims are ordered
 	// in, read live.
@@ -52,7 +52,7 @@ type placementConfig struct {
 // placementGroups are the placement groups of a cluster's NodePools. They are safe for concurrent use.
 type placementGroups struct {
 	cfg  placementConfig
-	turn chan struct{} // held while Linode is asked, and by who uses what is below
+	turn *semaphore.Weighted // held while Linode is asked, and by who uses what is below
 
 	shown    []api.PlacementGroup // of the cluster
 	asked    time.Time
@@ -68,10 +68,7 @@ type refusal struct {
 
 // newPlacementGroups returns Groups that know nothing, as after a restart.
 func newPlacementGroups(cfg placementConfig) *placementGroups {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	return &placementGroups{cfg: cfg, turn: make(chan struct{}, 1), refused: map[string]refusal{}}
+	return &placementGroups{cfg: cfg, turn: semaphore.NewWeighted(1), refused: map[string]refusal{}}
 }
 
 // How long a list counts for who looks for a group, and how long a refusal does for the other
@@ -84,17 +81,17 @@ const (
 // Ensure returns the id of a NodePool's group, which it makes if there is none. The error
 // says why no machine can be made in it now.
 func (g *placementGroups) Ensure(ctx context.Context, region string, of PoolGroup) (int, error) {
-	if err := g.take(ctx); err != nil {
-		return 0, err
+	if err := g.turn.Acquire(ctx, 1); err != nil {
+		return 0, fmt.Errorf("wait for placement groups: %w", err)
 	}
-	defer g.leave()
+	defer g.turn.Release(1)
 	label := Label(g.cfg.Cluster, of)
 	if r := g.refused[label]; time.Now().Before(r.until) {
 		return 0, r.err
 	}
 	found, err := g.ensure(ctx, region, label, of)
 	if err == nil {
-		err = g.wrong(found, of)
+		err = wrong(found, of)
 	}
 	if err != nil {
 		err = fmt.Errorf("placement group of NodePool %s: %w", of.Pool, err)
@@ -105,17 +102,6 @@ func (g *placementGroups) Ensure(ctx context.Context, region string, of PoolGrou
 	}
 	return found.ID, nil
 }
-
-func (g *placementGroups) take(ctx context.Context) error {
-	select {
-	case g.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for placement groups: %w", ctx.Err())
-	}
-}
-
-func (g *placementGroups) leave() { <-g.turn }
 
 // ensure finds or creates a group. The list shows whether the group exists, regardless of the answer of Linode.
 func (g *placementGroups) ensure(
@@ -180,19 +166,19 @@ func first(all []api.PlacementGroup, region, label string) (found api.PlacementG
 }
 
 // wrong says why no machine can be made in a group that is there.
-func (g *placementGroups) wrong(found api.PlacementGroup, of PoolGroup) error {
+func wrong(found api.PlacementGroup, of PoolGroup) error {
 	switch {
 	case string(found.PlacementGroupPolicy) != of.Policy:
 		return fmt.Errorf("%s (%d) already exists with the policy %s, not %s: rename or delete that group",
 			found.Label, found.ID, found.PlacementGroupPolicy, of.Policy)
-	case len(found.Members) >= g.cfg.Size:
+	case len(found.Members) >= groupSize:
 		ids := make([]int, len(found.Members))
 		for k, m := range found.Members {
 			ids[k] = m.LinodeID
 		}
 		return fmt.Errorf("%s (%d) is full: it has the maximum of %d Linodes, %v; remove the Linodes that do not belong "+
 			"to the NodePool",
-			found.Label, found.ID, g.cfg.Size, ids)
+			found.Label, found.ID, groupSize, ids)
 	}
 	return nil
 }
@@ -243,10 +229,10 @@ const placementTimeout = 30 * time.Second
 func (g *placementGroups) Sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, placementTimeout)
 	defer cancel()
-	if err := g.take(ctx); err != nil {
-		return err
+	if err := g.turn.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for placement groups: %w", err)
 	}
-	defer g.leave()
+	defer g.turn.Release(1)
 	if err := g.list(ctx); err != nil {
 		return err
 	}

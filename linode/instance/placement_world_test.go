@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -76,7 +77,9 @@ func (w *groupWorld) need(groups ...PoolGroup) {
 
 // leader returns Groups that know nothing.
 func (w *groupWorld) leader() *placementGroups {
-	return newPlacementGroups(placementConfig{Linode: w.api, Cluster: prod, Size: sim.Room, Keep: keep, Needed: w.read})
+	return newPlacementGroups(placementConfig{
+		Linode: w.api, Cluster: prod, Keep: keep, Needed: w.read, Log: slog.New(slog.DiscardHandler),
+	})
 }
 
 func (w *groupWorld) read(context.Context) ([]PoolGroup, error) {

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/linode/instance/bootstrap"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -23,8 +25,8 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		return ""
 	}
 	vpc, subnet := spec.VPCID != nil || named.VPC != "", spec.SubnetID != nil || named.Subnet != ""
-	for _, problem := range []string{
-		tagProblem(spec.Tags),
+	return cmp.Or(
+		nodeclaim.TagProblem(spec.Tags, tagOfCluster, tagOfName),
 		when(spec.Image == "" && named.Image == "", "spec.image: it is required: name an image with cloud-init and with "+
 			"kubeadm or k3s, or select one by its label"),
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
@@ -46,31 +48,15 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is not the ID of a VPC"),
 		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is not the ID of a subnet"),
 		kubeletProblem(spec.Kubelet),
-		diskBesides(spec.DataDisks),
+		when(spec.DataDisks != nil, "spec.dataDisks: Linodes are created with one disk and swap; further disks are not "+
+			"supported"),
 		diskProblem(spec.OSDisk),
-	} {
-		if problem != "" {
-			return problem
-		}
-	}
-	return ""
+	)
 }
 
 func when(wrong bool, problem string) string {
 	if wrong {
 		return problem
-	}
-	return ""
-}
-
-func tagProblem(tags []string) string {
-	for _, tag := range tags {
-		if len(tag) < 3 || len(tag) > 50 {
-			return fmt.Sprintf("spec.tags: %q has %d characters; Linode allows tags of 3 to 50", tag, len(tag))
-		}
-		if lower := strings.ToLower(tag); strings.HasPrefix(lower, tagOfCluster) || strings.HasPrefix(lower, tagOfName) {
-			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
-		}
 	}
 	return ""
 }
@@ -99,22 +85,6 @@ func diskProblem(disk *linodev1alpha1.InstanceDisk) string {
 		return fmt.Sprintf("spec.osDisk.size: %s is not a disk size", disk.Size.String())
 	}
 	return ""
-}
-
-func diskBesides(disks *linodev1alpha1.InstanceDisks) string {
-	if disks == nil {
-		return ""
-	}
-	field := "spec.dataDisks"
-	for n, disk := range []*linodev1alpha1.InstanceDisk{
-		disks.SDB, disks.SDC, disks.SDD, disks.SDE, disks.SDF, disks.SDG, disks.SDH,
-	} {
-		if disk != nil {
-			field += ".sd" + string(rune('b'+n))
-			break
-		}
-	}
-	return field + ": Linodes are created with one disk and swap; further disks are not supported"
 }
 
 // Suppose is what a class names if the account has all of it, for who cannot ask: an image

@@ -90,9 +90,6 @@ const callsAtOnce = 8
 
 // newSyncer returns a syncer with an empty Memory, as after a restart.
 func newSyncer(cfg syncerConfig) *syncer {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
 	return &syncer{
 		cfg: cfg, loop: loop.New[decide.Memory](cfg.Log, cfg.Policy.Quick),
 		makes: make(chan struct{}, max(1, cfg.Policy.Burst)), others: make(chan struct{}, callsAtOnce),

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -146,7 +147,7 @@ func (c *canned) Undeleted(ctx context.Context, order decide.Delete, err error) 
 }
 
 func (c *canned) syncer() *syncer {
-	return newSyncer(syncerConfig{Linode: c, Cluster: c, Policy: policy, Tag: tag})
+	return newSyncer(syncerConfig{Linode: c, Cluster: c, Policy: policy, Tag: tag, Log: slog.New(slog.DiscardHandler)})
 }
 
 func calmAnswer(status int, reason, field string) error {

@@ -5,13 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/awslabs/operatorpkg/status"
+	"k8s.io/apimachinery/pkg/util/sets"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // syncTags gives the Linodes of claims the tags that their classes have now, in place.
@@ -21,9 +20,9 @@ func (i *Machines) syncTags(ctx context.Context, all []karpv1.NodeClaim) {
 	}
 	defer i.tagging.Unlock()
 	var tags map[string][]string
-	err := loop.Try(i.cfg.Log, func() (err error) { tags, err = i.classTags(ctx); return err })
+	err := loop.Try(i.cfg.Log, func() (err error) { tags, err = nodeclaim.ClassTags(ctx, i.cfg.Client); return err })
 	if err != nil {
-		i.cfg.Log.Error("could not list the LinodeNodeClasses for their tags", "error", err)
+		i.cfg.Log.Error("could not read the tags of classes", "error", err)
 		return
 	}
 	shown, _ := i.list.Last()
@@ -35,28 +34,14 @@ func (i *Machines) syncTags(ctx context.Context, all []karpv1.NodeClaim) {
 	}
 }
 
-// classTags are the tags that the Linodes of each class are to have.
-func (i *Machines) classTags(ctx context.Context) (map[string][]string, error) {
-	var classes linodev1alpha1.LinodeNodeClassList
-	if err := i.cfg.Client.List(ctx, &classes); err != nil {
-		return nil, err
-	}
-	tags := map[string][]string{}
-	for _, class := range classes.Items {
-		if class.StatusConditions().Get(status.ConditionReady).IsTrue() {
-			tags[class.Name] = append(slices.Clone(class.Spec.Tags), i.cfg.Identity.Tag(), i.cfg.Identity.NameTag())
-		}
-	}
-	return tags, nil
-}
-
 // tag gives the Linode of one claim its tags, if it has others.
 func (i *Machines) tag(ctx context.Context, nc *karpv1.NodeClaim, shown []api.Instance, tags map[string][]string) error {
 	one := byID(shown, nodeclaim.InstanceOf(nc.Status.ProviderID))
 	if one == nil || !nodeclaim.Managed(nc) || !api.Tagged(*one, i.cfg.Identity.Tag()) {
 		return nil
 	}
-	want, ready := tags[nc.Spec.NodeClassRef.Name]
+	of, ready := tags[nc.Spec.NodeClassRef.Name]
+	want := append(slices.Clone(of), i.cfg.Identity.Tag(), i.cfg.Identity.NameTag())
 	if !ready || sameTags(one.Tags, want) {
 		return nil
 	}
@@ -68,13 +53,12 @@ func (i *Machines) tag(ctx context.Context, nc *karpv1.NodeClaim, shown []api.In
 }
 
 // sameTags compares tags as sets. The API ignores their case.
-func sameTags(a, b []string) bool { return slices.Equal(folded(a), folded(b)) }
+func sameTags(a, b []string) bool { return folded(a).Equal(folded(b)) }
 
-func folded(tags []string) []string {
-	out := make([]string, len(tags))
-	for k, t := range tags {
-		out[k] = strings.ToLower(t)
+func folded(tags []string) sets.Set[string] {
+	all := sets.New[string]()
+	for _, t := range tags {
+		all.Insert(strings.ToLower(t))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -132,7 +133,7 @@ func (w *world) start(end time.Time) *process {
 		w.t.Fatal(err)
 	}
 	p.linodes = client
-	p.syncer = newSyncer(syncerConfig{Linode: p, Cluster: p, Policy: policy, Tag: tag})
+	p.syncer = newSyncer(syncerConfig{Linode: p, Cluster: p, Policy: policy, Tag: tag, Log: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop = stop
 	w.mu.Lock()

@@ -3,7 +3,6 @@ package instancetype
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,16 +98,6 @@ func resourcesOf(status corev1.NodeStatus) catalog.NodeResources {
 		}
 	}
 	return catalog.NodeResources{Capacity: read(status.Capacity), Allocatable: read(status.Allocatable)}
-}
-
-// newer compares two minor versions.
-func newer(a, b string) bool {
-	number := func(v string) (n int) {
-		_, second, _ := strings.Cut(v, ".")
-		n, _ = strconv.Atoi(second)
-		return n
-	}
-	return number(a) > number(b)
 }
 
 // minor is the minor version of Kubernetes in the forms that LKE and kubelets

@@ -92,9 +92,7 @@ func (t *Set) List() []*cloudprovider.InstanceType { return t.Snapshot().Types }
 func (t *Set) Snapshot() List {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.expires.IsZero() {
-		t.expire(time.Now())
-	}
+	t.expire()
 	return t.now
 }
 
@@ -175,14 +173,13 @@ func (t *Set) WhyWithheld(want scheduling.Requirements) string {
 }
 
 // StockFirst puts plan types that are in stock before those of the same price and size that are not, and then premium
-// ones last: g7-dedicated is their new name. Else the list is by price, and keeps its order.
+// ones last: g7-dedicated is their new name. Else the list, which Candidates returned, keeps its order.
 func (t *Set) StockFirst(list []*cloudprovider.InstanceType, want scheduling.Requirements) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	price := func(it *cloudprovider.InstanceType) float64 {
 		return it.Offerings.Available().Compatible(want).Cheapest().Price
 	}
-	slices.SortStableFunc(list, func(a, b *cloudprovider.InstanceType) int { return cmp.Compare(price(a), price(b)) })
 	type alike struct {
 		price                            float64
 		cpus, memory, disk, gpus, others int
@@ -315,9 +312,7 @@ func (t *Set) Closing() <-chan struct{} { return t.closing }
 func (t *Set) Closed() map[string]time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.expires.IsZero() {
-		t.expire(time.Now())
-	}
+	t.expire()
 	return maps.Clone(t.closed)
 }
 
@@ -344,14 +339,16 @@ func (t *Set) Blocking() <-chan struct{} { return t.changed }
 func (t *Set) Blocked() map[string]time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.expires.IsZero() {
-		t.expire(time.Now())
-	}
+	t.expire()
 	return maps.Clone(t.blocked)
 }
 
 // expire ends the blocks whose time has come.
-func (t *Set) expire(now time.Time) {
+func (t *Set) expire() {
+	now := time.Now()
+	if t.expires.IsZero() || now.Before(t.expires) {
+		return
+	}
 	var ended []string
 	for plan, until := range t.blocked {
 		if !now.Before(until) {
@@ -360,9 +357,7 @@ func (t *Set) expire(now time.Time) {
 			ended = append(ended, plan)
 		}
 	}
-	if len(ended) > 0 {
-		t.rebuild(ended...)
-	}
+	t.rebuild(ended...)
 }
 
 // rebuild builds the types of some plans again and replaces those that have
@@ -406,10 +401,7 @@ func (t *Set) WithoutGPUs(types []*cloudprovider.InstanceType) []*cloudprovider.
 		if plan, _ := t.Plan(it.Name); plan.Class != "gpu" {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(hidden, it.Name, func(it *cloudprovider.InstanceType, name string) int {
-			return strings.Compare(it.Name, name)
-		})
-		types[i] = hidden[at]
+		types[i] = hidden[slices.IndexFunc(hidden, func(h *cloudprovider.InstanceType) bool { return h.Name == it.Name })]
 	}
 	return types
 }
@@ -474,12 +466,11 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 		reports = leastOf(before, reports)
 	}
 	t.reported[at] = reports
-	if newer(version, t.version) {
-		t.version = version // the cluster was upgraded
-		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
-		return true
+	plans := []string{plan}
+	if t.version == "" || catalog.NewerVersion(version, t.version) {
+		t.version, plans = version, slices.Collect(maps.Keys(t.plans)) // the cluster was upgraded
 	}
-	t.rebuild(plan)
+	t.rebuild(plans...)
 	return true
 }
 

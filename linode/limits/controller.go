@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -173,18 +172,12 @@ func (c *Controller) report(
 	if c.announces(cl.UID, refused.all()) {
 		c.notifyPools(cl, refused, pools)
 	}
-	if equality.Semantic.DeepEqual(stored.Status, cl.Status) {
-		return refused.any, nil
-	}
-	// Conditions are a list, which a merge patch replaces whole.
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Status().Patch(ctx, cl, patch); client.IgnoreNotFound(err) != nil {
+	if err := nodeclaim.PatchStatus(ctx, c.client, stored, cl); client.IgnoreNotFound(err) != nil {
 		return refused.any, fmt.Errorf("write the status of CapacityLimit %s: %w", cl.Name, err)
 	}
 	return refused.any, nil
 }
 
-// enforced is the condition Ready.
 func enforced(cl *lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) metav1.Condition {
 	var missing []string
 	for _, name := range cl.Spec.NodePools {
@@ -217,7 +210,6 @@ type refused struct {
 // have.
 func (r refused) all() bool { return r.pools > 0 && len(r.full) == r.pools }
 
-// reached is the condition Reached.
 func (r refused) reached(generation int64) metav1.Condition {
 	cond := metav1.Condition{
 		Type: lkeplanv1alpha1.ConditionReached, Status: metav1.ConditionFalse,
@@ -372,7 +364,7 @@ func (e *Enforcer) RefusedBeside(
 			return "", false
 		}
 		if why == "" {
-			why = planned.describe(refusal, it.Name) + "; " + fits(tally.Refusals(e.wish(pool, it)))
+			why = planned.describe(refusal, it.Name) + "; " + fits(slices.Collect(tally.Refusals(e.wish(pool, it))))
 		}
 	}
 	return why, why != ""
@@ -383,7 +375,7 @@ func (p Planned) describe(r Refusal, plan string) string {
 	if p.Standing == nil {
 		return describe(r, plan)
 	}
-	used := p.Standing.UsedOf(r.Limit, r.Resource)
+	used := p.Standing.one(r.Limit.Name, r.Limit.Own).Used()[r.Resource]
 	if used >= r.Used {
 		return describe(r, plan)
 	}

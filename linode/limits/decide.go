@@ -11,7 +11,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -95,17 +94,14 @@ func readReplacements(pool *karpv1.NodePool) (record replacementRecord, there bo
 	if !there {
 		return replacementRecord{}, false
 	}
-	if err := json.Unmarshal([]byte(text), &record); err != nil || record.check() != nil {
+	if err := json.Unmarshal([]byte(text), &record); err != nil || !record.complete() {
 		return replacementRecord{NodePool: pool.UID, Unreadable: true}, true
 	}
 	return record, true
 }
 
-func (r replacementRecord) check() error {
-	if r.NodePool == "" || r.Template == "" || (len(r.Replaced) == 0 && !r.Unreadable) {
-		return errors.New("something is missing")
-	}
-	return nil
+func (r replacementRecord) complete() bool {
+	return r.NodePool != "" && r.Template != "" && (len(r.Replaced) > 0 || r.Unreadable)
 }
 
 func (r replacementRecord) encode() string {
@@ -146,10 +142,7 @@ const (
 // decision: what has been carried out is not asked for again.
 func decideReplacements(s replacementState) (d replacementDecision) {
 	record, there := readReplacements(s.Pool)
-	switch {
-	case s.Most == 0:
-		record, there = replacementRecord{}, false
-	case there && record.NodePool != s.Pool.UID:
+	if s.Most == 0 || record.NodePool != s.Pool.UID {
 		record, there = replacementRecord{}, false
 	}
 	template := record.Template

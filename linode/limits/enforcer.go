@@ -140,7 +140,7 @@ func (e *Enforcer) Show(ctx context.Context) (Tally, error) {
 func (e *Enforcer) unlimited() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.tally.Shared().Empty()
+	return len(e.tally.Shared().limits) == 0
 }
 
 func (e *Enforcer) show(ctx context.Context) error {
@@ -177,7 +177,6 @@ func (e *Enforcer) count() {
 	e.counted++
 }
 
-// caps reads all limits.
 func (e *Enforcer) caps(ctx context.Context) ([]Limit, error) {
 	var shared lkeplanv1alpha1.CapacityLimitList
 	if err := e.cached.List(ctx, &shared, client.UnsafeDisableDeepCopy); err != nil {

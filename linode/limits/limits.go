@@ -10,6 +10,7 @@ package limits
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -102,43 +103,28 @@ func Count(limits []Limit, nodes []Node) Tally {
 // Refuses returns the first limit, and of it the first resource by name, that
 // has no room for the wish.
 func (t Tally) Refuses(wish Node) (Refusal, bool) {
-	for i, l := range t.limits {
-		amounts := l.amounts(wish)
-		if short := l.short(t.used[i], amounts); short != "" {
-			return Refusal{Limit: l, Resource: short, Used: t.used[i][short], Wanted: amounts[short]}, true
-		}
+	for refusal := range t.Refusals(wish) {
+		return refusal, true
 	}
 	return Refusal{}, false
 }
 
 // Refusals returns what all limits have no room for of the wish, in their order, and for
 // each by the name of the resource.
-func (t Tally) Refusals(wish Node) (all []Refusal) {
-	for i, l := range t.limits {
-		amounts := l.amounts(wish)
-		for _, resource := range slices.Sorted(maps.Keys(l.Max)) {
-			if wanted := amounts[resource]; wanted > 0 && wanted > l.Max[resource]-t.used[i][resource] {
-				all = append(all, Refusal{Limit: l, Resource: resource, Used: t.used[i][resource], Wanted: wanted})
+func (t Tally) Refusals(wish Node) iter.Seq[Refusal] {
+	return func(yield func(Refusal) bool) {
+		for i, l := range t.limits {
+			amounts := l.amounts(wish)
+			for _, resource := range slices.Sorted(maps.Keys(l.Max)) {
+				used, wanted := t.used[i][resource], amounts[resource]
+				if wanted > 0 && wanted > l.Max[resource]-used &&
+					!yield(Refusal{Limit: l, Resource: resource, Used: used, Wanted: wanted}) {
+					return
+				}
 			}
 		}
 	}
-	return all
 }
-
-// short returns the first resource by name that has no room for the amounts; "" where
-// all have.
-func (l Limit) short(used, amounts Amounts) (short string) {
-	for resource, most := range l.Max {
-		wanted := amounts[resource]
-		if wanted > 0 && wanted > most-used[resource] && (short == "" || resource < short) {
-			short = resource
-		}
-	}
-	return short
-}
-
-// Empty reports whether the tally is of no limit.
-func (t Tally) Empty() bool { return len(t.limits) == 0 }
 
 // Shared is the tally without the limits that NodePools have themselves.
 func (t Tally) Shared() Tally {
@@ -166,16 +152,6 @@ func (t Tally) one(name string, own bool) Tally {
 	return Tally{}
 }
 
-// UsedOf is what the nodes use of a resource of a limit.
-func (t Tally) UsedOf(limit Limit, resource string) int64 {
-	for i, l := range t.limits {
-		if l.Name == limit.Name && l.Own == limit.Own {
-			return t.used[i][resource]
-		}
-	}
-	return 0
-}
-
 // Used is what the nodes use of all limits of the tally together.
 func (t Tally) Used() Amounts {
 	sum := Amounts{}
@@ -200,17 +176,10 @@ func Room(most, used Amounts) Amounts {
 // ByName orders limits as refusals name them: those that are shared first.
 func ByName(limits []Limit) {
 	slices.SortFunc(limits, func(a, b Limit) int {
-		if a.Own != b.Own {
-			if b.Own {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(kindOf(a), kindOf(b)), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// sharedLimit reads a CapacityLimit.
 func sharedLimit(cl *lkeplanv1alpha1.CapacityLimit) Limit {
 	l := Limit{Name: cl.Name, Pools: cl.Spec.NodePools, Max: Amounts{}}
 	if cl.Spec.Nodes != nil {
@@ -232,7 +201,6 @@ func sharedLimit(cl *lkeplanv1alpha1.CapacityLimit) Limit {
 	return l
 }
 
-// ownLimit reads the limits of a NodePool.
 func ownLimit(pool *karpv1.NodePool) Limit {
 	l := Limit{Name: pool.Name, Pools: []string{pool.Name}, Max: Amounts{}, Own: true}
 	for name, quantity := range pool.Spec.Limits {
@@ -301,7 +269,6 @@ func describe(r Refusal, plan string) string {
 		inUnits(r.Resource, r.Used), inUnits(r.Resource, r.Wanted))
 }
 
-// kindOf is the kind of the object that sets a limit.
 func kindOf(l Limit) string {
 	if l.Own {
 		return "NodePool"

@@ -7,7 +7,6 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -92,12 +92,7 @@ func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, fu
 	} else {
 		conditions.SetTrueWithReason(ConditionLimitReached, "NoRoom", full)
 	}
-	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
-		return nil
-	}
-	// Conditions are a list, which a merge patch replaces whole.
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Status().Patch(ctx, pool, patch); client.IgnoreNotFound(err) != nil {
+	if err := nodeclaim.PatchStatus(ctx, c.client, stored, pool); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status of NodePool %s: %w", pool.Name, err)
 	}
 	return nil

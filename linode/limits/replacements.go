@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,13 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
 	"github.com/lkeplan/lkeplan/linode/loop"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -69,39 +68,16 @@ var stoppedMetric = sync.OnceValue(func() *prometheus.GaugeVec {
 
 // Register implements operatorpkg's Controller.
 func (c *Replacements) Register(_ context.Context, mgr ctrl.Manager) error {
-	ofLabel := loop.Collect(gather, func(_ context.Context, o client.Object) []reconcile.Request {
-		return requests(o.GetLabels()[karpv1.NodePoolLabelKey])
-	})
-	ofClass := handler.EnqueueRequestsFromMapFunc(c.poolsOf)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nodepool.replacements").
 		For(&karpv1.NodePool{}, builder.WithPredicates(templateChanges)).
-		Watches(&karpv1.NodeClaim{}, ofLabel, builder.WithPredicates(predicate.Funcs{UpdateFunc: claimChanges})).
-		Watches(&corev1.Node{}, ofLabel, builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeChanges})).
-		Watches(&linodev1alpha1.LinodeNodeClass{}, ofClass,
+		Watches(&karpv1.NodeClaim{}, loop.Collect(gather, nodepool.NodeClaimEventHandler()),
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: claimChanges})).
+		Watches(&corev1.Node{}, loop.Collect(gather, nodepool.NodeEventHandler()),
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeChanges})).
+		Watches(&linodev1alpha1.LinodeNodeClass{}, nodepool.NodeClassEventHandler(c.client),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: classChanges})).
 		Complete(c)
-}
-
-func requests(pool string) []reconcile.Request {
-	if pool == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: pool}}}
-}
-
-// poolsOf are the NodePools of a class.
-func (c *Replacements) poolsOf(ctx context.Context, class client.Object) (all []reconcile.Request) {
-	var pools karpv1.NodePoolList
-	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools of a class that has changed", "class", class.GetName())
-	}
-	for i := range pools.Items {
-		if ref := pools.Items[i].Spec.Template.Spec.NodeClassRef; ref != nil && ref.Name == class.GetName() {
-			all = append(all, requests(pools.Items[i].Name)...)
-		}
-	}
-	return all
 }
 
 // templateChanges are the changes of a NodePool that may change a decision, or what it says of
@@ -266,8 +242,7 @@ func (c *Replacements) record(ctx context.Context, pool *karpv1.NodePool, text s
 	if text == "" {
 		delete(pool.Annotations, AnnotationReplacements)
 	}
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Patch(ctx, pool, patch); err != nil {
+	if err := c.client.Patch(ctx, pool, nodeclaim.IfUnchanged(stored)); err != nil {
 		return fmt.Errorf("record which nodes were replaced: %w", err)
 	}
 	return nil
@@ -286,8 +261,7 @@ func (c *Replacements) annotate(ctx context.Context, o client.Object, change fun
 	}
 	change(annotations)
 	changed.SetAnnotations(annotations)
-	patch := client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Patch(ctx, changed, patch); client.IgnoreNotFound(err) != nil {
+	if err := c.client.Patch(ctx, changed, nodeclaim.IfUnchanged(o)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("annotate %s: %w", o.GetName(), err)
 	}
 	return nil
@@ -312,12 +286,7 @@ func (c *Replacements) say(ctx context.Context, pool *karpv1.NodePool, d replace
 	} else if said(pool) != nil {
 		_ = conditions.Clear(ConditionReplacementsStopped) // it fails for parts of Ready only
 	}
-	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
-		return nil
-	}
-	// Conditions are a list, which a merge patch replaces whole.
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Status().Patch(ctx, pool, patch); err != nil {
+	if err := nodeclaim.PatchStatus(ctx, c.client, stored, pool); err != nil {
 		return fmt.Errorf("write the status: %w", err)
 	}
 	return nil

@@ -20,7 +20,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // NodeClaims are the Claims of a Syncer that Kubernetes stores.
@@ -54,7 +53,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	if err := from.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("list the NodeClaims: %w", err)
 	}
-	tags, err := n.tags(ctx)
+	tags, err := nodeclaim.ClassTags(ctx, n.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 			continue
 		}
 		if current, ok := tags[nc.Spec.NodeClassRef.Name]; ok {
-			claim.Group.Tags = current
+			claim.Group.Tags = slices.Sorted(slices.Values(current))
 		}
 		claim.Maintained = maintenance.Of(nc).Explains(time.Now())
 		claim.Group.InPlace = inPlaceLabels(nc, pools[claim.Group.NodePool], claim.Group.Labels)
@@ -91,22 +90,6 @@ func (n *NodeClaims) pools(ctx context.Context) (map[string]*karpv1.NodePool, er
 		pools[list.Items[i].Name] = &list.Items[i]
 	}
 	return pools, nil
-}
-
-// tags returns the current tags of each class: LKE changes those of pools in place,
-// so that no claim has to be replaced for them.
-func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
-	var list linodev1alpha1.LinodeNodeClassList
-	if err := n.Client.List(ctx, &list); err != nil {
-		return nil, fmt.Errorf("list the LinodeNodeClasses: %w", err)
-	}
-	tags := make(map[string][]string, len(list.Items))
-	for _, class := range list.Items {
-		if ready := class.StatusConditions().Get(status.ConditionReady); ready.IsTrue() {
-			tags[class.Name] = slices.Sorted(slices.Values(class.Spec.Tags))
-		}
-	}
-	return tags, nil
 }
 
 // Bind implements Claims.
@@ -168,8 +151,7 @@ func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan st
 	next := nc.DeepCopy()
 	next.Labels = chosen.Labels
 	maps.Copy(next.Annotations, chosen.Annotations)
-	patch := client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{})
-	if err := n.Client.Patch(ctx, next, patch); err != nil {
+	if err := n.Client.Patch(ctx, next, nodeclaim.IfUnchanged(nc)); err != nil {
 		return "", err
 	}
 	stored := next.DeepCopy()

@@ -97,16 +97,10 @@ func (l *Classes) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
 	}
 }
 
-// ClassProblem says why LKE would refuse pools of a class; "" where it would
-// not. Limits of tags: 3 to 50 characters (API: pool tags).
+// ClassProblem says why LKE would refuse pools of a class; "" where it would not.
 func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
-	for _, tag := range spec.Tags {
-		if len(tag) < 3 || len(tag) > 50 {
-			return fmt.Sprintf("spec.tags: %q has %d characters; Linode allows tags of 3 to 50", tag, len(tag))
-		}
-		if strings.HasPrefix(strings.ToLower(tag), GroupTag) {
-			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
-		}
+	if problem := nodeclaim.TagProblem(spec.Tags, GroupTag); problem != "" {
+		return problem
 	}
 	if v := spec.LKEK8sVersion; v != nil {
 		if problem := catalog.VersionProblem(*v, tier == catalog.Enterprise); problem != "" {

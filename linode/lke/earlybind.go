@@ -20,7 +20,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
@@ -66,12 +65,7 @@ func (c *EarlyBinder) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("node.earlybind").
 		For(&corev1.Node{}).
-		WithEventFilter(predicate.Funcs{
-			CreateFunc:  func(ev event.CreateEvent) bool { return c.joining(ev.Object) },
-			UpdateFunc:  func(ev event.UpdateEvent) bool { return c.joining(ev.ObjectNew) },
-			DeleteFunc:  func(event.DeleteEvent) bool { return false },
-			GenericFunc: func(event.GenericEvent) bool { return false },
-		}).
+		WithEventFilter(predicate.NewPredicateFuncs(c.joining)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 32}).
 		Complete(c)
 }
@@ -141,9 +135,7 @@ func (c *EarlyBinder) write(ctx context.Context, stored, prepared *corev1.Node) 
 		return nil
 	}
 	if len(stored.Labels) == 0 || len(stored.Spec.Taints) == 0 {
-		// There is no list to add to. A merge patch replaces lists whole: without
-		// the lock it would remove a taint that was just added.
-		return c.client.Patch(ctx, prepared, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+		return c.client.Patch(ctx, prepared, nodeclaim.IfUnchanged(stored)) // there is no list to add to
 	}
 	patch, err := additions(stored, prepared)
 	if err != nil {
@@ -300,8 +292,7 @@ func (c *EarlyBinder) identify(ctx context.Context, node *corev1.Node) (ctrl.Res
 	}
 	named := node.DeepCopy()
 	named.Spec.ProviderID = nodeclaim.LinodeID(slot.InstanceID)
-	patch := client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Patch(ctx, named, patch); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
+	if err := c.client.Patch(ctx, named, nodeclaim.IfUnchanged(node)); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		return ctrl.Result{RequeueAfter: time.Second}, nil // the cloud controller was faster
 	} else if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("write the provider id of node %s: %w", node.Name, err))

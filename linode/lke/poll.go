@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -115,6 +116,7 @@ func poolsOf(pools []api.Pool) []capacity.Pool {
 func TraitsOf(p api.Pool) capacity.Traits {
 	t := capacity.Traits{
 		Plan: p.Type, Labels: p.Labels, DiskEncryption: string(p.DiskEncryption), Autoscaled: p.Autoscaler.Enabled,
+		FirewallID: ptr.Deref(p.FirewallID, 0), Version: ptr.Deref(p.K8sVersion, ""),
 	}
 	for _, tag := range p.Tags {
 		lower := strings.ToLower(tag)
@@ -129,14 +131,8 @@ func TraitsOf(p api.Pool) capacity.Traits {
 	for _, taint := range p.Taints {
 		t.Taints = append(t.Taints, capacity.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
 	}
-	if p.FirewallID != nil {
-		t.FirewallID = *p.FirewallID
-	}
-	if p.K8sVersion != nil {
-		t.Version = *p.K8sVersion
-		if sameMinor(t.Instead, t.Version) {
-			t.Version = t.Instead // its nodes are what can be had of that version
-		}
+	if sameMinor(t.Instead, t.Version) {
+		t.Version = t.Instead // its nodes are what can be had of that version
 	}
 	return t
 }

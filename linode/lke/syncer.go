@@ -273,9 +273,16 @@ func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capac
 // gives a Node to register: on Enterprise the slot alone may take longer to be listed. What
 // the slot may take, SlotTimeout bounds.
 func (f *Syncer) extend(ctx context.Context, granted []string) {
-	_ = loop.Each(f.cfg.Log, 8, granted, func(uid string) error {
-		if err := f.cfg.Claims.Extend(ctx, uid); err != nil && ctx.Err() == nil {
-			f.cfg.Log.Error("could not give a NodeClaim more time to register", "uid", uid, "error", err)
+	f.each(ctx, granted, "give a NodeClaim more time to register", func(uid string) error {
+		return f.cfg.Claims.Extend(ctx, uid)
+	})
+}
+
+// each does something for several NodeClaims at a time, and logs what fails.
+func (f *Syncer) each(ctx context.Context, uids []string, what string, do func(uid string) error) {
+	_ = loop.Each(f.cfg.Log, 8, uids, func(uid string) error {
+		if err := do(uid); err != nil && ctx.Err() == nil {
+			f.cfg.Log.Error("could not "+what, "uid", uid, "error", err)
 		}
 		return nil
 	})
@@ -291,10 +298,7 @@ const (
 
 // end deletes the claims whose machine is lost, so that Karpenter makes others.
 func (f *Syncer) end(ctx context.Context, lost []string, why string) {
-	_ = loop.Each(f.cfg.Log, 8, lost, func(uid string) error {
-		if err := f.cfg.Claims.Lose(ctx, uid, f.Assigned(uid), why); err != nil {
-			f.cfg.Log.Error("could not end a NodeClaim whose machine is lost", "uid", uid, "why", why, "error", err)
-		}
-		return nil
+	f.each(ctx, lost, "end a NodeClaim whose machine is lost", func(uid string) error {
+		return f.cfg.Claims.Lose(ctx, uid, f.Assigned(uid), why)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -97,11 +99,9 @@ func (l *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.Linode
 		return err
 	}
 	w := wish{
+		written:      ptr.Deref(class.Spec.LKEK8sVersion, ""),
 		kept:         class.Status.KubernetesVersion,
 		controlPlane: cmp.Or(l.control.Version(), class.Status.ControlPlaneVersion), // what LKE said last
-	}
-	if class.Spec.LKEK8sVersion != nil {
-		w.written = *class.Spec.LKEK8sVersion
 	}
 	for i := range claims {
 		version, err := versionOf(ctx, l.client, &claims[i])
@@ -256,12 +256,7 @@ func upgradings(ctx context.Context, c client.Reader) ([]upgrading, error) {
 		}
 		pools[name] = u
 	}
-	all := make([]upgrading, 0, len(pools))
-	for _, u := range pools {
-		all = append(all, u)
-	}
-	slices.SortFunc(all, func(a, b upgrading) int { return strings.Compare(a.pool, b.pool) })
-	return all, nil
+	return slices.SortedFunc(maps.Values(pools), func(a, b upgrading) int { return strings.Compare(a.pool, b.pool) }), nil
 }
 
 // count adds a claim whose node has a version.

@@ -172,11 +172,8 @@ func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold t
 }
 
 func (f *Syncer) replanOrDelete(ctx context.Context, uids []string, reason string) {
-	_ = loop.Each(f.cfg.Log, 8, uids, func(uid string) error {
-		if err := f.cfg.Claims.ReplanOrDelete(ctx, uid, reason); err != nil {
-			f.cfg.Log.Error("could not delete a NodeClaim", "uid", uid, "error", err)
-		}
-		return nil
+	f.each(ctx, uids, "give a NodeClaim another plan or delete it", func(uid string) error {
+		return f.cfg.Claims.ReplanOrDelete(ctx, uid, reason)
 	})
 }
 
@@ -253,11 +250,9 @@ func (f *Syncer) undeleted(ctx context.Context, plan string, err error, in func(
 }
 
 func (f *Syncer) notDeleted(ctx context.Context, uids []string, reason, message string) {
-	for _, uid := range uids {
-		if err := f.loop.Try(func() error { return f.cfg.Claims.NotDeleted(ctx, uid, reason, message) }); err != nil {
-			f.cfg.Log.Warn("could not note that a machine is not deleted", "claim", uid, "error", err)
-		}
-	}
+	f.each(ctx, uids, "note on a NodeClaim that its machine is not deleted", func(uid string) error {
+		return f.cfg.Claims.NotDeleted(ctx, uid, reason, message)
+	})
 }
 
 // repair corrects pools in place. What fails is tried again by a later decision; no

@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 )
 
 // TestBurstIsReconciledOnce: the first event starts the delay, and later events do not extend it. An object that
@@ -32,11 +31,9 @@ func TestBurstIsReconciledOnce(t *testing.T) {
 				q.Done(request)
 			}
 		}()
-		collect := Collect(time.Second, func(_ context.Context, o client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: o.GetLabels()["pool"]}}}
-		})
+		collect := Collect(time.Second, nodepool.NodeEventHandler())
 		node := func(pool string) *corev1.Node {
-			return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"pool": pool}}}
+			return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{karpv1.NodePoolLabelKey: pool}}}
 		}
 		for range 250 {
 			collect.Create(t.Context(), event.CreateEvent{Object: node("a")}, q)

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // List keeps the last list of machines and shares the next list among all callers. It is safe for concurrent use.
@@ -15,8 +17,9 @@ type List[T any] struct {
 	mu    sync.Mutex
 	last  T
 	asked time.Time // when the request for last was sent: what was answered before is in it
-	next  *shared   // the list that those wait for who want a newer one
-	ended time.Time // when the last such list did
+	ended time.Time // when the last shared list did
+
+	next singleflight.Group // the list that those wait for who want a newer one
 }
 
 // ListEvery is the time between two shared lists. Lists of a Loop's own steps do not count and need not wait.
@@ -24,13 +27,6 @@ const ListEvery = 2 * time.Second
 
 // listTimeout bounds how long callers wait for a list. While the rate limit is exhausted they get an error.
 const listTimeout = 30 * time.Second
-
-// shared is one list for all waiting callers.
-type shared struct {
-	since time.Time
-	done  chan struct{} // closed when err is set
-	err   error
-}
 
 // NewList returns a List before the first answer. Ask is to list, and to Put what it is shown.
 func NewList[T any](log *slog.Logger, ask func(context.Context) error) *List[T] {
@@ -60,50 +56,39 @@ func (l *List[T]) Last() (shown T, asked time.Time) {
 // waiting callers share. There is at most one list every two seconds for any number of callers.
 func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err error) {
 	for {
-		l.mu.Lock()
-		if last := l.last; !l.asked.IsZero() && !l.asked.Before(notBefore) {
-			l.mu.Unlock()
+		last, asked := l.Last()
+		if !asked.IsZero() && !asked.Before(notBefore) {
 			return last, nil
 		}
-		next := l.begin(ctx)
-		l.mu.Unlock()
+		next := l.next.DoChan("", func() (any, error) { return nil, l.make(context.WithoutCancel(ctx)) })
 		select {
 		case <-ctx.Done():
 			return shown, ctx.Err()
-		case <-next.done:
-		}
-		if next.err != nil {
-			return shown, next.err
+		case made := <-next:
+			if made.Err != nil {
+				return shown, made.Err
+			}
 		}
 	}
 }
 
-// begin returns the next list, which it orders if none is ordered. The caller has the lock.
-func (l *List[T]) begin(ctx context.Context) *shared {
-	if l.next != nil {
-		return l.next
+// make makes the next list when it is due, unless another has come before it.
+func (l *List[T]) make(ctx context.Context) (err error) {
+	began := time.Now()
+	l.mu.Lock()
+	due := l.ended
+	if l.asked.After(due) {
+		due = l.asked
 	}
-	next := &shared{since: time.Now(), done: make(chan struct{})}
-	due := l.ended.Add(ListEvery)
-	if last := l.asked.Add(ListEvery); last.After(due) {
-		due = last
-	}
-	l.next = next
-	go l.make(context.WithoutCancel(ctx), next, time.Until(due))
-	return next
-}
-
-// make makes the next list after a while, unless another has come before it.
-func (l *List[T]) make(ctx context.Context, next *shared, after time.Duration) {
-	time.Sleep(after)
-	var err error
-	if _, asked := l.Last(); !asked.After(next.since) {
+	l.mu.Unlock()
+	time.Sleep(time.Until(due.Add(ListEvery)))
+	if _, asked := l.Last(); !asked.After(began) {
 		ctx, cancel := context.WithTimeout(ctx, listTimeout)
 		defer cancel()
 		err = Try(l.log, func() error { return l.ask(ctx) })
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	next.err, l.next, l.ended = err, nil, time.Now()
-	close(next.done)
+	l.ended = time.Now()
+	return err
 }

@@ -1,7 +1,7 @@
 // Package nodeclaim reads and writes this provider's data on a NodeClaim and its Node: the provider id of the
-// Linode or of a pending one, the plan, events, and what happens to a Node whose NodeClaim is missing. It
-// also counts machines and claims for the metrics. Both modes use it; it depends on neither of them nor on
-// the Linode API.
+// Linode or of a pending one, the plan, events, when it may be consolidated, and what happens to a Node whose
+// NodeClaim is missing. It also counts machines and claims for the metrics. Both modes use it; it depends on
+// neither of them nor on the Linode API.
 package nodeclaim
 
 import (

@@ -78,10 +78,6 @@ func (n *Nodes) Keep(ctx context.Context, name string) error {
 		return nil
 	}
 	kept := node.DeepCopy()
-	if kept.Annotations == nil {
-		kept.Annotations = map[string]string{}
-	}
-	kept.Annotations[AnnotationOrphaned] = OrphanKeep
-	patch := client.MergeFromWithOptions(&node, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(n.client.Patch(ctx, kept, patch))
+	metav1.SetMetaDataAnnotation(&kept.ObjectMeta, AnnotationOrphaned, OrphanKeep)
+	return client.IgnoreNotFound(n.client.Patch(ctx, kept, IfUnchanged(&node)))
 }

@@ -54,8 +54,7 @@ func (d *OwnerReferenceRemover) Reconcile(ctx context.Context, req ctrl.Request)
 	if len(without.OwnerReferences) == len(node.OwnerReferences) {
 		return ctrl.Result{}, nil
 	}
-	patch := client.MergeFromWithOptions(&node, client.MergeFromWithOptimisticLock{})
-	if err := d.client.Patch(ctx, without, patch); apierrors.IsConflict(err) {
+	if err := d.client.Patch(ctx, without, IfUnchanged(&node)); apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	} else if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("remove the owner reference of node %s: %w", node.Name, err))

@@ -31,9 +31,7 @@ func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim
 	conditions := again.StatusConditions()
 	conditions.SetUnknownWithReason(karpv1.ConditionTypeInitialized, reason, text)
 	conditions.SetUnknownWithReason(karpv1.ConditionTypeRegistered, reason, text)
-	// Conditions are a list, which a merge patch replaces whole.
-	patch := client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})
-	if err := c.Status().Patch(ctx, again, patch); apierrors.IsConflict(err) {
+	if err := PatchStatus(ctx, c, claim, again); apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	} else if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("register NodeClaim %s again: %w", claim.Name, err))
@@ -62,8 +60,7 @@ func Extend(ctx context.Context, c client.Client, nc *karpv1.NodeClaim) (extende
 			continue
 		}
 		condition.LastTransitionTime = metav1.Now()
-		// Conditions are a list, which a merge patch replaces whole.
-		err := c.Status().Patch(ctx, later, client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{}))
+		err := PatchStatus(ctx, c, nc, later)
 		if apierrors.IsConflict(err) {
 			return false, nil // the next try is soon
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -130,12 +129,7 @@ func (w Writer) NotDeleted(ctx context.Context, uid, reason, message string) err
 		}
 		next.Status.Conditions[at] = is
 	}
-	if equality.Semantic.DeepEqual(nc.Status.Conditions, next.Status.Conditions) {
-		return nil
-	}
-	// Conditions are a list, which a merge patch replaces whole.
-	err = w.Client.Status().Patch(ctx, next, client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{}))
-	if err = client.IgnoreNotFound(err); err != nil {
+	if err := PatchStatus(ctx, w.Client, nc, next); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("record on NodeClaim %s that its machine is not deleted: %w", nc.Name, err)
 	}
 	return nil

@@ -9,21 +9,21 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 
-	"github.com/lkeplan/lkeplan/linode/paidhour"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Policies returns the policy of a class by its name. An error delays consolidation of its nodes.
-type Policies func(ctx context.Context, class string) (paidhour.Policy, error)
+type Policies func(ctx context.Context, class string) (nodeclaim.ConsolidationPolicy, error)
 
 // LivePolicies reads policies from the API server, or the cache of a client. A class that is gone has none.
 func LivePolicies(c client.Reader) Policies {
-	return func(ctx context.Context, name string) (paidhour.Policy, error) {
+	return func(ctx context.Context, name string) (nodeclaim.ConsolidationPolicy, error) {
 		var class linodev1alpha1.LinodeNodeClass
 		if err := c.Get(ctx, client.ObjectKey{Name: name}, &class); err != nil {
-			return paidhour.Policy{}, client.IgnoreNotFound(err)
+			return nodeclaim.ConsolidationPolicy{}, client.IgnoreNotFound(err)
 		}
-		return paidhour.PolicyOf(&class)
+		return nodeclaim.ConsolidationPolicyOf(&class)
 	}
 }
 

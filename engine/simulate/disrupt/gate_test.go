@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/paidhour"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -39,11 +39,11 @@ func candidate(name, class string, monthly float64) *disruption.Candidate {
 
 // TestGate: what saves too little is left out, and the next is tried; a class that cannot be read is not consolidated.
 func TestGate(t *testing.T) {
-	policies := func(_ context.Context, class string) (paidhour.Policy, error) {
+	policies := func(_ context.Context, class string) (nodeclaim.ConsolidationPolicy, error) {
 		if class == "unreadable" {
-			return paidhour.Policy{}, errors.New("the API server does not answer")
+			return nodeclaim.ConsolidationPolicy{}, errors.New("the API server does not answer")
 		}
-		return map[string]paidhour.Policy{"late": {Last: 10 * time.Minute}, "picky": {Saving: 20 * catalog.Dollar}}[class], nil
+		return map[string]nodeclaim.ConsolidationPolicy{"late": {Last: 10 * time.Minute}, "picky": {Saving: 20 * catalog.Dollar}}[class], nil
 	}
 	now := noon.Add(30 * time.Minute)
 	g := &gate{method{}, policies, func() time.Time { return now }}

@@ -50,15 +50,12 @@ type Values struct {
 //
 // An error names the line of the template.
 func Custom(text string, j Join) ([]byte, error) {
-	if err := j.check(); err != nil {
+	c, err := j.check()
+	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxTemplate {
 		return nil, fmt.Errorf("template of user data: it has %d bytes, and at most %d are allowed", len(text), maxTemplate)
-	}
-	v, err := j.values()
-	if err != nil {
-		return nil, err
 	}
 	var b budget
 	t, err := template.New(templateName).Option("missingkey=error").Funcs(b.functions()).Parse(text)
@@ -69,7 +66,7 @@ func Custom(text string, j Join) ([]byte, error) {
 		return nil, lineOf(err)
 	}
 	var out limited
-	switch err := t.Execute(&out, v); {
+	switch err := t.Execute(&out, c.values()); {
 	case errors.Is(err, errTooLarge):
 		return nil, j.tooLarge("too many", []file{{"template", "", text}})
 	case err != nil:
@@ -80,24 +77,15 @@ func Custom(text string, j Join) ([]byte, error) {
 	return out, nil
 }
 
-func (j Join) values() (Values, error) {
-	cas, err := certificates(j.CA)
-	endpoint, endpointErr := j.endpoint()
-	kubelet, kubeletErr := kubeletConfig(j.Kubelet)
-	join, joinErr := j.kubeadmConfig()
-	k3s, k3sErr := j.k3sConfig()
-	var taints []string
-	for _, t := range j.tainted() {
-		taints = append(taints, t.flag())
-	}
+func (j checked) values() Values {
 	return Values{
 		Node: j.Node, Region: j.Region, PlanType: j.PlanType, Labels: maps.Clone(j.Labels), Taints: j.tainted(),
-		NodeLabels: strings.Join(j.registers(), ","), NodeTaints: strings.Join(taints, ","), ProviderID: placed,
-		Server: "https://" + endpoint, Endpoint: endpoint, CA: string(j.CA), CAHashes: keyHashes(cas),
-		Token: j.Token, K3sToken: "K10" + bundleHash(j.CA, cas) + "::" + j.Token,
-		KubeletConfig: kubelet, JoinConfig: join, K3sConfig: k3s,
+		NodeLabels: strings.Join(j.registers(), ","), NodeTaints: strings.Join(j.taintFlags(), ","), ProviderID: placed,
+		Server: "https://" + j.endpoint, Endpoint: j.endpoint, CA: string(j.CA), CAHashes: keyHashes(j.cas),
+		Token: j.Token, K3sToken: j.k3sToken(),
+		KubeletConfig: j.kubelet, JoinConfig: j.kubeadmConfig(), K3sConfig: j.k3sConfig(),
 		KubeadmScript: script(kubeadmScript), K3sScript: script(k3sScript),
-	}, errors.Join(err, endpointErr, kubeletErr, joinErr, k3sErr)
+	}
 }
 
 const templateName = "user data"

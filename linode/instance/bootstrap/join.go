@@ -50,9 +50,19 @@ var (
 	nameForm  = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
 )
 
+// checked is a Join with which a machine can join, and what follows from it.
+type checked struct {
+	Join
+	cas      []*x509.Certificate
+	endpoint string // host and port of the API server
+	kubelet  string // the KubeletConfiguration; "" if nothing is said
+}
+
 // check reports what would prevent a machine from joining. kubeadm passes labels and taints to the kubelet on
 // a line that is split at spaces, so they may only contain what a Node allows.
-func (j Join) check() error {
+func (j Join) check() (checked, error) {
+	cas, caErr := certificates(j.CA)
+	endpoint, endpointErr := endpointOf(j.Server)
 	wrong := []error{
 		valid("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
 		form("region", j.Region, nameForm), form("plan type", j.PlanType, nameForm),
@@ -65,13 +75,7 @@ func (j Join) check() error {
 		wrong = append(wrong, valid("label", key, validation.IsQualifiedName(key)),
 			valid("value of label "+strconv.Quote(key), j.Labels[key], validation.IsValidLabelValue(j.Labels[key])))
 	}
-	if _, err := j.endpoint(); err != nil {
-		wrong = append(wrong, err)
-	}
-	if _, err := certificates(j.CA); err != nil {
-		wrong = append(wrong, err)
-	}
-	return errors.Join(wrong...)
+	return checked{j, cas, endpoint, kubeletConfig(j.Kubelet)}, errors.Join(append(wrong, endpointErr, caErr)...)
 }
 
 func valid(what, text string, problems []string) error {
@@ -112,10 +116,10 @@ func checkTaints(taints []corev1.Taint) error {
 	return errors.Join(wrong...)
 }
 
-// endpoint is the host and port of the API server.
-func (j Join) endpoint() (string, error) {
-	u, err := url.Parse(j.Server)
-	bad := fmt.Errorf("server %q: must be https://host:port", j.Server)
+// endpointOf is the host and port of a server.
+func endpointOf(server string) (string, error) {
+	u, err := url.Parse(server)
+	bad := fmt.Errorf("server %q: must be https://host:port", server)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery+u.Fragment != "" {
 		return "", bad
 	}
@@ -160,6 +164,14 @@ type Taint struct {
 }
 
 func (t Taint) flag() string { return t.Key + "=" + t.Value + ":" + t.Effect }
+
+// taintFlags are the taints as flags of a kubelet have them.
+func (j Join) taintFlags() (all []string) {
+	for _, t := range j.tainted() {
+		all = append(all, t.flag())
+	}
+	return all
+}
 
 // certificates returns the CA certificates of a bundle.
 func certificates(bundle []byte) ([]*x509.Certificate, error) {

@@ -29,40 +29,26 @@ type k3sConfig struct {
 // taken such tokens from agents since 1.23.17, 1.24.11, 1.25.7 and 1.26.2, of the group that all
 // of them have, and lets an agent start again later by its kubelet's certificate.
 func K3s(j Join) ([]byte, error) {
-	files, err := j.k3sFiles()
+	c, err := j.check()
 	if err != nil {
 		return nil, err
 	}
-	return j.cloudConfig(files)
+	return c.cloudConfig(c.k3sFiles())
 }
 
-func (j Join) k3sFiles() ([]file, error) {
-	if err := j.check(); err != nil {
-		return nil, err
-	}
-	config, err := j.k3sConfig()
-	return []file{{k3sFile, "0600", config}, {scriptFile, "0700", script(k3sScript)}}, err
+func (j checked) k3sFiles() []file {
+	return []file{{k3sFile, "0600", j.k3sConfig()}, {scriptFile, "0700", script(k3sScript)}}
 }
 
-func (j Join) k3sConfig() (string, error) {
-	cas, err := certificates(j.CA)
-	if err != nil {
-		return "", err
-	}
-	endpoint, err := j.endpoint()
-	if err != nil {
-		return "", err
-	}
-	c := k3sConfig{
-		Server: "https://" + endpoint, Token: "K10" + bundleHash(j.CA, cas) + "::" + j.Token, NodeName: j.Node,
-		NodeLabel:  j.registers(),
+func (j checked) k3sConfig() string {
+	return asYAML(k3sConfig{
+		Server: "https://" + j.endpoint, Token: j.k3sToken(), NodeName: j.Node,
+		NodeTaint: j.taintFlags(), NodeLabel: j.registers(),
 		KubeletArg: append([]string{"cloud-provider=external", "provider-id=" + placed}, kubeletFlags(j.Kubelet)...),
-	}
-	for _, t := range j.tainted() {
-		c.NodeTaint = append(c.NodeTaint, t.flag())
-	}
-	return asYAML(c)
+	})
 }
+
+func (j checked) k3sToken() string { return "K10" + bundleHash(j.CA, j.cas) + "::" + j.Token }
 
 // bundleHash is how a k3s agent identifies the CA: the SHA-256 of the file that its server sends, byte for
 // byte. If the file has several certificates, it is the hash of the root of the first one, as DER, so that

@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	_ "embed" // the scripts
-	"errors"
 	"strings"
 )
 
@@ -56,39 +55,28 @@ type patches struct {
 // Kubeadm is the user data of a machine whose image has kubeadm, a kubelet and a container
 // runtime. For equal input it is the same, byte for byte.
 func Kubeadm(j Join) ([]byte, error) {
-	files, err := j.kubeadmFiles()
+	c, err := j.check()
 	if err != nil {
 		return nil, err
 	}
-	return j.cloudConfig(files)
+	return c.cloudConfig(c.kubeadmFiles())
 }
 
-func (j Join) kubeadmFiles() ([]file, error) {
-	if err := j.check(); err != nil {
-		return nil, err
+func (j checked) kubeadmFiles() []file {
+	files := []file{{joinFile, "0600", j.kubeadmConfig()}}
+	if j.kubelet != "" {
+		files = append(files, file{patchFile, "0600", j.kubelet})
 	}
-	config, err := j.kubeadmConfig()
-	patch, patchErr := kubeletConfig(j.Kubelet)
-	files := []file{{joinFile, "0600", config}}
-	if patch != "" {
-		files = append(files, file{patchFile, "0600", patch})
-	}
-	return append(files, file{scriptFile, "0700", script(kubeadmScript)}), errors.Join(err, patchErr)
+	return append(files, file{scriptFile, "0700", script(kubeadmScript)})
 }
 
-func (j Join) kubeadmConfig() (string, error) {
-	cas, err := certificates(j.CA)
-	endpoint, endpointErr := j.endpoint()
-	patch, patchErr := kubeletConfig(j.Kubelet)
-	if err := errors.Join(err, endpointErr, patchErr); err != nil {
-		return "", err
-	}
+func (j checked) kubeadmConfig() string {
 	c := joinConfiguration{
 		APIVersion: "kubeadm.k8s.io/v1beta4", Kind: "JoinConfiguration",
 		Timeouts: timeouts{Discovery: "40s", KubeletHealthCheck: "40s"}, // a failure is reported within a minute
 	}
 	found := &c.Discovery.BootstrapToken
-	found.APIServerEndpoint, found.Token, found.CACertHashes = endpoint, j.Token, keyHashes(cas)
+	found.APIServerEndpoint, found.Token, found.CACertHashes = j.endpoint, j.Token, keyHashes(j.cas)
 	node := &c.NodeRegistration
 	node.Name, node.Taints = j.Node, j.tainted()
 	node.KubeletExtraArgs = []argument{{"cloud-provider", "external"}}
@@ -96,7 +84,7 @@ func (j Join) kubeadmConfig() (string, error) {
 		node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"node-labels", strings.Join(labels, ",")})
 	}
 	node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"provider-id", placed})
-	if patch != "" { // kubeadm does not take a directory that does not exist
+	if j.kubelet != "" { // kubeadm does not take a directory that does not exist
 		c.Patches = &patches{patchDir}
 	}
 	return asYAML(c)

@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,97 +12,79 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 type settings = linodev1alpha1.KubeletConfiguration
 
-// kubeletConfig is the settings as a KubeletConfiguration of the kubelet, whose names they
-// have; "" if nothing is said.
-func kubeletConfig(k *settings) (string, error) {
+// fieldsOf are the settings by the names of the kubelet's own; none if nothing is said.
+func fieldsOf(k *settings) map[string]any {
 	if k == nil {
-		return "", nil
+		return nil
 	}
-	said, err := json.Marshal(k)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k)
 	if err != nil {
-		return "", fmt.Errorf("kubelet: %w", err)
+		panic(fmt.Sprintf("read the settings of a kubelet: %v", err)) // all its fields are of kinds that JSON has
 	}
-	var fields map[string]any
-	if err := json.Unmarshal(said, &fields); err != nil || len(fields) == 0 {
-		return "", err
+	return fields
+}
+
+// kubeletConfig is the settings as a KubeletConfiguration of the kubelet; "" if nothing is said.
+func kubeletConfig(k *settings) string {
+	fields := fieldsOf(k)
+	if len(fields) == 0 {
+		return ""
 	}
 	fields["apiVersion"], fields["kind"] = "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"
-	text, err := yaml.Marshal(fields)
-	return string(text), err
+	return asYAML(fields)
 }
 
 // flags are the settings as flags of the kubelet, which is how k3s hands them on in all its
 // versions: a file of settings counts for less than the flags that k3s gave a kubelet before
-// it wrote such files itself (1.32). A flag that is "" is not given.
+// it wrote such files itself (1.32).
 //
 // Unverified: that k3s and the kubelet take each of these flags. All but provider-id and the
 // labels are deprecated in favour of files, and have been since 1.10.
 var flags = []flagOf{
-	{"clusterDNS", "cluster-dns", func(k *settings) string { return strings.Join(k.ClusterDNS, ",") }},
-	{"maxPods", "max-pods", func(k *settings) string { return number(k.MaxPods) }},
-	{"podsPerCore", "pods-per-core", func(k *settings) string { return number(k.PodsPerCore) }},
-	{"systemReserved", "system-reserved", func(k *settings) string { return pairs(k.SystemReserved, "=") }},
-	{"kubeReserved", "kube-reserved", func(k *settings) string { return pairs(k.KubeReserved, "=") }},
-	{"evictionHard", "eviction-hard", func(k *settings) string { return pairs(k.EvictionHard, "<") }},
-	{"evictionSoft", "eviction-soft", func(k *settings) string { return pairs(k.EvictionSoft, "<") }},
-	{"evictionSoftGracePeriod", "eviction-soft-grace-period", func(k *settings) string {
-		periods := map[string]string{}
-		for signal, d := range k.EvictionSoftGracePeriod {
-			periods[signal] = d.Duration.String()
-		}
-		return pairs(periods, "=")
-	}},
-	{"evictionMaxPodGracePeriod", "eviction-max-pod-grace-period",
-		func(k *settings) string { return number(k.EvictionMaxPodGracePeriod) }},
-	{"cpuCFSQuota", "cpu-cfs-quota", func(k *settings) string { return yesNo(k.CPUCFSQuota) }},
-	{"failSwapOn", "fail-swap-on", func(k *settings) string { return yesNo(k.FailSwapOn) }},
+	{"clusterDNS", "cluster-dns", ""},
+	{"maxPods", "max-pods", ""},
+	{"podsPerCore", "pods-per-core", ""},
+	{"systemReserved", "system-reserved", "="},
+	{"kubeReserved", "kube-reserved", "="},
+	{"evictionHard", "eviction-hard", "<"},
+	{"evictionSoft", "eviction-soft", "<"},
+	{"evictionSoftGracePeriod", "eviction-soft-grace-period", "="},
+	{"evictionMaxPodGracePeriod", "eviction-max-pod-grace-period", ""},
+	{"cpuCFSQuota", "cpu-cfs-quota", ""},
+	{"failSwapOn", "fail-swap-on", ""},
 }
 
-type flagOf struct {
-	field, flag string
-	value       func(*settings) string
-}
+type flagOf struct{ field, flag, between string } // between the key and the value of a pair
 
 // kubeletFlags are the settings as name=value.
 func kubeletFlags(k *settings) (all []string) {
+	fields := fieldsOf(k)
 	for _, f := range flags {
-		if k == nil {
-			break
+		var values []string
+		switch said := fields[f.field].(type) {
+		case nil:
+			continue
+		case []any:
+			for _, value := range said {
+				values = append(values, fmt.Sprint(value))
+			}
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(said)) {
+				values = append(values, fmt.Sprintf("%s%s%v", key, f.between, said[key]))
+			}
+		default:
+			values = append(values, fmt.Sprint(said))
 		}
-		if value := f.value(k); value != "" {
-			all = append(all, f.flag+"="+value)
-		}
+		all = append(all, f.flag+"="+strings.Join(values, ","))
 	}
 	return all
-}
-
-func number(n *int32) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.Itoa(int(*n))
-}
-
-func yesNo(b *bool) string {
-	if b == nil {
-		return ""
-	}
-	return strconv.FormatBool(*b)
-}
-
-func pairs(m map[string]string, between string) string {
-	var all []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, key+between+m[key])
-	}
-	return strings.Join(all, ",")
 }
 
 // CheckKubelet reports each setting, with its field, with which a kubelet would not start. Values must not

@@ -49,7 +49,7 @@ func TestReportGoesToTheClusterAlone(t *testing.T) {
 				j := sample()
 				j.Server = server.url
 				j.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
-				files := append(filesOf(t, j.kubeadmFiles), file{Path: caFile, Content: string(j.CA)})
+				files := append(filesOf(t, j, checked.kubeadmFiles), file{Path: caFile, Content: string(j.CA)})
 				fake := metadata
 				if program == "wget" {
 					fake = asWget(fake)

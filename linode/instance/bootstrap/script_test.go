@@ -174,16 +174,16 @@ func sample() Join {
 }
 
 // the files of the two kinds of machines.
-func forKubeadm(t *testing.T) []file { return filesOf(t, sample().kubeadmFiles) }
-func forK3s(t *testing.T) []file     { return filesOf(t, sample().k3sFiles) }
+func forKubeadm(t *testing.T) []file { return filesOf(t, sample(), checked.kubeadmFiles) }
+func forK3s(t *testing.T) []file     { return filesOf(t, sample(), checked.k3sFiles) }
 
-func filesOf(t *testing.T, make func() ([]file, error)) []file {
+func filesOf(t *testing.T, j Join, make func(checked) []file) []file {
 	t.Helper()
-	files, err := make()
+	c, err := j.check()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(files, file{Path: caFile, Content: sampleCA})
+	return append(make(c), file{Path: caFile, Content: sampleCA})
 }
 
 // shells are those that are here, of which one is on a machine.
@@ -362,7 +362,7 @@ func TestMachineForwardsIPv6ForAnEndpointOfIPv6(t *testing.T) {
 	for server, want := range map[string]string{"https://[fd00::1]:6443": "1\n", "https://10.0.0.2:6443": "0\n"} {
 		j := sample()
 		j.Server = server
-		m := boots(t, filesOf(t, j.kubeadmFiles), map[string]string{"curl": metadata, "kubeadm": ""})
+		m := boots(t, filesOf(t, j, checked.kubeadmFiles), map[string]string{"curl": metadata, "kubeadm": ""})
 		m.write(path, "0\n")
 		if said, failed := m.runs(); failed || m.read(path) != want {
 			t.Errorf("%s: %s%s", server, m.read(path), said)

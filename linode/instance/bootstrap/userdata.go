@@ -31,23 +31,16 @@ const (
 
 // cloudConfig is a document that writes the files, and the cluster's CA. A machine joins without the file of
 // the CA, but does not report what keeps it from joining: it is left out if there is no room for it.
-func (j Join) cloudConfig(files []file) ([]byte, error) {
-	cas, err := certificates(j.CA)
-	if err != nil {
-		return nil, err
-	}
+func (j checked) cloudConfig(files []file) ([]byte, error) {
 	var bundle strings.Builder
-	for _, ca := range cas {
+	for _, ca := range j.cas {
 		bundle.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}))
 	}
-	var text []byte
+	var text string
 	for _, files := range [][]file{append([]file{{caFile, "0644", bundle.String()}}, files...), files} {
-		if text, err = yaml.Marshal(map[string]any{"write_files": files}); err != nil {
-			return nil, fmt.Errorf("write user data: %w", err)
-		}
-		text = append([]byte("#cloud-config\n"), text...)
+		text = "#cloud-config\n" + asYAML(map[string]any{"write_files": files})
 		if len(text) <= api.MaxUserData {
-			return text, nil
+			return []byte(text), nil
 		}
 	}
 	return nil, j.tooLarge(fmt.Sprint(len(text)), files)
@@ -61,13 +54,9 @@ func script(last string) string { return notRun.ReplaceAllString(machineScript+l
 
 // tooLarge lists the size of each part, so that users know what to shorten.
 func (j Join) tooLarge(size string, files []file) error {
-	var taints []string
-	for _, t := range j.tainted() {
-		taints = append(taints, t.flag())
-	}
 	parts := []string{
 		fmt.Sprintf("labels of the Node %d bytes", len(strings.Join(j.registers(), ","))),
-		fmt.Sprintf("taints %d", len(strings.Join(taints, ","))),
+		fmt.Sprintf("taints %d", len(strings.Join(j.taintFlags(), ","))),
 		fmt.Sprintf("CA bundle %d", len(j.CA)),
 	}
 	for _, f := range files {
@@ -79,7 +68,10 @@ func (j Join) tooLarge(size string, files []file) error {
 }
 
 // asYAML writes a value with sorted keys.
-func asYAML(value any) (string, error) {
+func asYAML(value any) string {
 	text, err := yaml.Marshal(value)
-	return string(text), err
+	if err != nil {
+		panic(fmt.Sprintf("write YAML: %v", err)) // of kinds that JSON has
+	}
+	return string(text)
 }

@@ -1,7 +1,4 @@
-// Package relabel carries out what package inplace decides: it writes the labels and annotations that change in place
-// on the NodeClaims and Nodes of a NodePool. It is a separate package because package plan, which has no client,
-// imports package inplace.
-package relabel
+package linode
 
 import (
 	"context"
@@ -14,14 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/loop"
@@ -31,13 +27,12 @@ import (
 // ReasonRelabeled is the reason of the event on a NodePool after its nodes have the labels and annotations of a change.
 const ReasonRelabeled = "NodesRelabeled"
 
-const (
-	again  = time.Second // when a NodePool is reconciled again after a conflict: the cache is behind
-	gather = time.Second // how long changes of NodeClaims and Nodes are collected
-)
+// relabelAgain is when a NodePool is reconciled again after a write or a conflict: the cache is behind.
+const relabelAgain = time.Second
 
-// Controller updates NodeClaims and Nodes.
-type Controller struct {
+// Relabeler is the controller that carries out what package inplace decides: it writes the labels and annotations that
+// change in place on the NodeClaims and Nodes of a NodePool.
+type Relabeler struct {
 	client client.Client
 	events events.EventRecorder
 	behind *prometheus.GaugeVec
@@ -46,9 +41,9 @@ type Controller struct {
 	changed map[string]map[string]bool // Nodes written since the last event, by NodePool
 }
 
-// New returns the controller.
-func New(c client.Client, recorder events.EventRecorder) *Controller {
-	return &Controller{client: c, events: recorder, changed: map[string]map[string]bool{}, behind: prometheus.NewGaugeVec(
+// NewRelabeler returns the controller.
+func NewRelabeler(c client.Client, recorder events.EventRecorder) *Relabeler {
+	return &Relabeler{client: c, events: recorder, changed: map[string]map[string]bool{}, behind: prometheus.NewGaugeVec(
 		prometheus.GaugeOpts{
 			Name: "lkeplan_nodes_not_relabeled",
 			Help: "NodeClaims that do not have the labels and annotations that change in place, or whose Nodes do not, by " +
@@ -57,30 +52,23 @@ func New(c client.Client, recorder events.EventRecorder) *Controller {
 }
 
 // Metrics are the number of nodes that are not relabeled.
-func (c *Controller) Metrics() []prometheus.Collector { return []prometheus.Collector{c.behind} }
+func (c *Relabeler) Metrics() []prometheus.Collector { return []prometheus.Collector{c.behind} }
 
 // Register implements operatorpkg's Controller.
-func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
+func (c *Relabeler) Register(_ context.Context, mgr ctrl.Manager) error {
 	metadata := builder.WithPredicates(predicate.Or[client.Object](predicate.LabelChangedPredicate{},
 		predicate.AnnotationChangedPredicate{}))
-	ofPool := loop.Collect(gather, func(_ context.Context, o client.Object) []reconcile.Request {
-		name := o.GetLabels()[karpv1.NodePoolLabelKey]
-		if name == "" {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
-	})
 	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.relabel").
 		For(&karpv1.NodePool{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{},
 			predicate.AnnotationChangedPredicate{}))).
-		Watches(&karpv1.NodeClaim{}, ofPool).
-		Watches(&corev1.Node{}, ofPool, metadata).
+		Watches(&karpv1.NodeClaim{}, loop.Collect(gather, nodepool.NodeClaimEventHandler())).
+		Watches(&corev1.Node{}, loop.Collect(gather, nodepool.NodeEventHandler()), metadata).
 		Complete(c)
 }
 
 // Reconcile writes what differs on the NodeClaims and Nodes of a NodePool. It writes against the versions that it has
 // read: what another has written since is read first.
-func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (c *Relabeler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var pool karpv1.NodePool
 	if err := c.client.Get(ctx, req.NamespacedName, &pool); err != nil || !pool.DeletionTimestamp.IsZero() {
 		c.behind.DeleteLabelValues(req.Name)
@@ -124,28 +112,27 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		c.report(&pool)
 	}
 	if behind > 0 { // the next pass verifies what was written
-		return ctrl.Result{RequeueAfter: again}, nil
+		return ctrl.Result{RequeueAfter: relabelAgain}, nil
 	}
 	return ctrl.Result{}, nil
 }
 
 // write updates one claim and its Node, and reports whether one of them differed.
-func (c *Controller) write(ctx context.Context, template inplace.Template, nc *karpv1.NodeClaim) (wrote bool,
+func (c *Relabeler) write(ctx context.Context, template inplace.Template, nc *karpv1.NodeClaim) (wrote bool,
 	err error) {
 	node, err := c.node(ctx, nc)
 	if err != nil {
 		return false, err
 	}
 	claim, changed := template.Next(nc, node)
-	lock := client.MergeFromWithOptimisticLock{}
 	if claim != nil {
-		err := c.client.Patch(ctx, claim, client.MergeFromWithOptions(nc, lock))
+		err := c.client.Patch(ctx, claim, nodeclaim.IfUnchanged(nc))
 		if client.IgnoreNotFound(err) != nil {
 			return true, fmt.Errorf("write the labels of NodeClaim %s: %w", nc.Name, err)
 		}
 	}
 	if changed != nil {
-		err := c.client.Patch(ctx, changed, client.MergeFromWithOptions(node, lock))
+		err := c.client.Patch(ctx, changed, nodeclaim.IfUnchanged(node))
 		if client.IgnoreNotFound(err) != nil {
 			return true, fmt.Errorf("write the labels of Node %s: %w", node.Name, err)
 		}
@@ -155,7 +142,7 @@ func (c *Controller) write(ctx context.Context, template inplace.Template, nc *k
 }
 
 // node is the Node of a claim; nil until Karpenter has registered it.
-func (c *Controller) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.Node, error) {
+func (c *Relabeler) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.Node, error) {
 	if nc.Status.NodeName == "" {
 		return nil, nil
 	}
@@ -170,7 +157,7 @@ func (c *Controller) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.No
 	return &node, nil
 }
 
-func (c *Controller) note(pool, node string) {
+func (c *Relabeler) note(pool, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changed[pool] == nil {
@@ -180,7 +167,7 @@ func (c *Controller) note(pool, node string) {
 }
 
 // report writes one event for all Nodes that were changed since the last one.
-func (c *Controller) report(pool *karpv1.NodePool) {
+func (c *Relabeler) report(pool *karpv1.NodePool) {
 	c.mu.Lock()
 	n := len(c.changed[pool.Name])
 	delete(c.changed, pool.Name)

@@ -11,21 +11,30 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// WithKubelet returns a type as a node of it is whose kubelet has these settings. What
-// cannot be read is left as it is: the API server refuses it, or the kubelet does.
+// Disks are the sizes of a machine's disks in MiB; nil is Linode's default for the plan type.
+type Disks struct{ System, Swap *int }
+
+// Variant returns a copy of a type as a machine of it is that has these disks, and whose kubelet has these settings.
+// What cannot be read is left as it is: the API server refuses it, or the kubelet does.
 //
-// Unverified: that a kubelet of which nothing is said keeps back no more than LKE's, and that
-// a separate Linode has as much memory as one of LKE.
-func WithKubelet(it *cloudprovider.InstanceType, k *linodev1alpha1.KubeletConfiguration) *cloudprovider.InstanceType {
-	if k == nil {
-		return it
-	}
+// Unverified: that a kubelet of which nothing is said keeps back no more than LKE's, that a separate Linode has as much
+// memory as one of LKE, and that its file system uses as much of its disk.
+func Variant(
+	it *cloudprovider.InstanceType, disks Disks, k linodev1alpha1.KubeletConfiguration,
+) *cloudprovider.InstanceType {
 	with := &cloudprovider.InstanceType{
 		Name: it.Name, Requirements: it.Requirements, Offerings: it.Offerings, Capacity: it.Capacity.DeepCopy(),
 		Overhead: &cloudprovider.InstanceTypeOverhead{
 			KubeReserved: reserved(k.KubeReserved), SystemReserved: reserved(k.SystemReserved),
 			EvictionThreshold: it.Overhead.EvictionThreshold.DeepCopy(),
 		},
+	}
+	if was := it.Capacity.StorageEphemeral().Value(); was > 0 {
+		is := disks.left(was)
+		held := it.Overhead.EvictionThreshold.StorageEphemeral().Value() // a share of what there is
+		with.Capacity[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(is, resource.BinarySI)
+		with.Overhead.EvictionThreshold[corev1.ResourceEphemeralStorage] =
+			*resource.NewQuantity(int64(float64(held)*float64(is)/float64(was)), resource.BinarySI)
 	}
 	with.Capacity[corev1.ResourcePods] = *resource.NewQuantity(mostPods(it, k), resource.DecimalSI)
 	for signal, of := range map[string]corev1.ResourceName{
@@ -38,8 +47,20 @@ func WithKubelet(it *cloudprovider.InstanceType, k *linodev1alpha1.KubeletConfig
 	return with
 }
 
+// left is what the disks leave of the storage of a plan type, in bytes.
+func (d Disks) left(storage int64) int64 {
+	const mib = 1 << 20
+	if d.Swap != nil {
+		storage -= int64(*d.Swap) * mib
+	}
+	if d.System != nil {
+		storage = min(storage, int64(*d.System)*mib*983/1000) // as catalog.Plan.Reported has it
+	}
+	return max(0, storage)
+}
+
 // mostPods is how many pods a kubelet takes: maxPods, and no more than podsPerCore allows.
-func mostPods(it *cloudprovider.InstanceType, k *linodev1alpha1.KubeletConfiguration) int64 {
+func mostPods(it *cloudprovider.InstanceType, k linodev1alpha1.KubeletConfiguration) int64 {
 	most := it.Capacity.Pods().Value()
 	if k.MaxPods != nil {
 		most = int64(*k.MaxPods)

@@ -1,9 +1,4 @@
-// Package paidhour delays consolidation to the end of the hours that Linode bills, and keeps moves that save little from
-// happening. Linode bills each started hour of a machine: a node that is removed in the tenth minute of an hour costs as
-// much as one that is removed in the last, which can take new pods until then.
-//
-// The package decides when, and does not know Karpenter's controllers: engine/simulate/disrupt wraps their methods.
-package paidhour
+package nodeclaim
 
 import (
 	"fmt"
@@ -13,14 +8,18 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Policy is what a class asks for. The zero Policy delays and prevents nothing.
-type Policy struct {
+// ConsolidationPolicy delays consolidation to the end of the hours that Linode bills, and prevents moves that save
+// little, as a class asks for. Linode bills each started hour of a machine: a node that is removed in the tenth minute
+// of an hour costs as much as one that is removed in the last, which can take new pods until then.
+//
+// The zero ConsolidationPolicy delays and prevents nothing. engine/simulate/disrupt wraps Karpenter's methods with it.
+type ConsolidationPolicy struct {
 	Last   time.Duration // of each paid hour: the time in which nodes are consolidated; 0 means any time
 	Saving catalog.Money // a month: the least for which pods are moved
 }
 
-// PolicyOf reads the policy of a class. A saving that cannot be read, which the API server refuses, is an error.
-func PolicyOf(class *linodev1alpha1.LinodeNodeClass) (p Policy, err error) {
+// ConsolidationPolicyOf reads the policy of a class. A saving that cannot be read, which the API server refuses, is an error.
+func ConsolidationPolicyOf(class *linodev1alpha1.LinodeNodeClass) (p ConsolidationPolicy, err error) {
 	c := class.Spec.Consolidation
 	if c == nil {
 		return p, nil
@@ -41,7 +40,7 @@ func PolicyOf(class *linodev1alpha1.LinodeNodeClass) (p Policy, err error) {
 //
 // The time of creation is that of the NodeClaim. Linode bills from when it makes the machine, which is later, so that
 // the paid hour ends later than the window.
-func (p Policy) Window(created, now time.Time) (from, until time.Time) {
+func (p ConsolidationPolicy) Window(created, now time.Time) (from, until time.Time) {
 	const hour = time.Hour
 	if p.Last <= 0 || p.Last >= hour {
 		return now, now.Add(hour)
@@ -52,12 +51,12 @@ func (p Policy) Window(created, now time.Time) (from, until time.Time) {
 }
 
 // Open reports whether a machine may be consolidated now.
-func (p Policy) Open(created, now time.Time) bool {
+func (p ConsolidationPolicy) Open(created, now time.Time) bool {
 	from, _ := p.Window(created, now)
 	return !now.Before(from)
 }
 
 // Worth reports whether a saving, in dollars an hour, is large enough to move pods for it.
-func (p Policy) Worth(hourly float64) bool {
+func (p ConsolidationPolicy) Worth(hourly float64) bool {
 	return hourly*catalog.HoursPerMonth+1e-6 >= p.Saving.Float64()
 }

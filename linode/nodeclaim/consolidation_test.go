@@ -1,4 +1,4 @@
-package paidhour
+package nodeclaim
 
 import (
 	"testing"
@@ -31,7 +31,7 @@ func TestWindowIsTheEndOfEachPaidHour(t *testing.T) {
 		{time.Hour, 5 * time.Minute, true, 5 * time.Minute, 65 * time.Minute},
 		{90 * time.Minute, 5 * time.Minute, true, 5 * time.Minute, 65 * time.Minute},
 	} {
-		p := Policy{Last: tc.last}
+		p := ConsolidationPolicy{Last: tc.last}
 		from, until := p.Window(noon, noon.Add(tc.now))
 		if p.Open(noon, noon.Add(tc.now)) != tc.open || !from.Equal(noon.Add(tc.from)) || !until.Equal(noon.Add(tc.until)) {
 			t.Errorf("%s before the end, after %s: from %s until %s", tc.last, tc.now, from.Sub(noon), until.Sub(noon))
@@ -48,7 +48,7 @@ func TestSavingIsByTheMonth(t *testing.T) {
 		{0, 0, true}, {0, -1, false}, {5 * catalog.Dollar, 5.0 / catalog.HoursPerMonth, true},
 		{5 * catalog.Dollar, 4.99 / catalog.HoursPerMonth, false}, {73 * catalog.Dollar, 0.1, true},
 	} {
-		if got := (Policy{Saving: tc.least}).Worth(tc.hourly); got != tc.want {
+		if got := (ConsolidationPolicy{Saving: tc.least}).Worth(tc.hourly); got != tc.want {
 			t.Errorf("%s a month: %v an hour is worth it: %v", tc.least, tc.hourly, got)
 		}
 	}
@@ -56,17 +56,17 @@ func TestSavingIsByTheMonth(t *testing.T) {
 
 func TestPolicyIsThatOfTheClass(t *testing.T) {
 	class := &linodev1alpha1.LinodeNodeClass{}
-	if p, err := PolicyOf(class); err != nil || p != (Policy{}) {
+	if p, err := ConsolidationPolicyOf(class); err != nil || p != (ConsolidationPolicy{}) {
 		t.Errorf("a class that says nothing has %+v, %v", p, err)
 	}
 	class.Spec.Consolidation = &linodev1alpha1.Consolidation{
 		BeforePaidHourEnds: &metav1.Duration{Duration: 10 * time.Minute}, MinimumMonthlySaving: "7.50",
 	}
-	if p, err := PolicyOf(class); err != nil || p != (Policy{10 * time.Minute, 7*catalog.Dollar + catalog.Dollar/2}) {
+	if p, err := ConsolidationPolicyOf(class); err != nil || p != (ConsolidationPolicy{10 * time.Minute, 7*catalog.Dollar + catalog.Dollar/2}) {
 		t.Errorf("it is read as %+v, %v", p, err)
 	}
 	class.Spec.Consolidation.MinimumMonthlySaving = "much"
-	if p, err := PolicyOf(class); err == nil {
+	if p, err := ConsolidationPolicyOf(class); err == nil {
 		t.Errorf("it is read as %+v", p)
 	}
 }

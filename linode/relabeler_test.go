@@ -1,4 +1,4 @@
-package relabel
+package linode
 
 import (
 	"context"
@@ -104,11 +104,11 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 		check(false, "")
 		for _, writes := range []int{change, 7 * change} { // 50 claims and 50 Nodes have to be written
 			left = writes
-			_, _ = New(c, events.NewFakeRecorder(1)).Reconcile(t.Context(), request)
+			_, _ = NewRelabeler(c, events.NewFakeRecorder(1)).Reconcile(t.Context(), request)
 			check(false, "")
 		}
 		recorder := events.NewFakeRecorder(10)
-		last := New(c, recorder)
+		last := NewRelabeler(c, recorder)
 		left = 1000
 		for range 3 {
 			if _, err := last.Reconcile(t.Context(), request); err != nil {

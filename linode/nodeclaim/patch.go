@@ -1,0 +1,22 @@
+package nodeclaim
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// IfUnchanged is the patch from an object as it was read. The API server refuses it with a conflict if another client
+// has written the object since: a merge patch replaces lists whole, such as conditions, taints and finalizers.
+func IfUnchanged(stored client.Object) client.Patch {
+	return client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+}
+
+// PatchStatus writes the status of an object, if it has changed, by IfUnchanged.
+func PatchStatus(ctx context.Context, c client.Client, stored, changed client.Object) error {
+	if equality.Semantic.DeepEqual(stored, changed) {
+		return nil
+	}
+	return c.Status().Patch(ctx, changed, IfUnchanged(stored))
+}
