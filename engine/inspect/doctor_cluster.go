@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/kube/deploy"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -78,7 +78,7 @@ func clock(before, there, after time.Time) Finding {
 // crds compares the CRDs of the cluster with those of this program.
 func (p Installation) crds(ctx context.Context) []Finding {
 	const of = "CRDs"
-	wanted, err := crd.All()
+	wanted, err := kube.CRDs()
 	if err != nil {
 		return notKnown(of, err)
 	}

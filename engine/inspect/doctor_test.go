@@ -13,8 +13,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/kube/deploy"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 func TestVersionsOfKubernetes(t *testing.T) {
@@ -85,7 +85,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestSameCRDs(t *testing.T) {
-	all, err := crd.All()
+	all, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
