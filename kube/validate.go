@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -180,14 +181,7 @@ func (r *rules) passes(obj map[string]any, namespaced bool) bool {
 }
 
 // Kinds lists the kinds that can be validated, as "apiVersion kind", sorted.
-func (v *Validator) Kinds() []string {
-	var kinds []string
-	for kind := range v.kinds {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	return kinds
-}
+func (v *Validator) Kinds() []string { return slices.Sorted(maps.Keys(v.kinds)) }
 
 // NoSuchField is the detail of errors about fields that an object cannot have.
 const NoSuchField = "there is no such field"
