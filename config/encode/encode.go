@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
@@ -135,7 +136,7 @@ func takeSteps(obj map[string]any, steps []string) {
 
 // clone copies the fields to write, without the fields of a class that the cluster block sets.
 func clone(object map[string]any) map[string]any {
-	fields := copyOf(object).(map[string]any)
+	fields := runtime.DeepCopyJSON(object)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
 	delete(fields, "status")
@@ -189,23 +190,4 @@ func duringBlocks(object map[string]any) map[string]any {
 		blocks[w.Name] = block
 	}
 	return blocks
-}
-
-// copyOf copies a JSON value.
-func copyOf(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		fields := make(map[string]any, len(v))
-		for key, value := range v {
-			fields[key] = copyOf(value)
-		}
-		return fields
-	case []any:
-		list := make([]any, len(v))
-		for i, element := range v {
-			list[i] = copyOf(element)
-		}
-		return list
-	}
-	return v
 }
