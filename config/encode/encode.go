@@ -44,11 +44,14 @@ func Blocks(objects []config.Object) ([]Block, error) {
 			strings.Compare(a.Namespace(), b.Namespace()))
 	})
 	labels := labelsOf(sorted, tables)
-	addressed := byKey(sorted, labels)
+	byKey := map[manifest.Key]string{} // objects that others refer to have no namespace
+	for i, o := range sorted {
+		byKey[manifest.Key{Kind: o.Kind(), Name: o.Name()}] = labels[i]
+	}
 	blocks := make([]Block, len(sorted))
 	for i, o := range sorted {
 		table := tables[o.Kind()]
-		w := writer{label: labels[i], labels: addressed}
+		w := writer{label: labels[i], labels: byKey}
 		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.Name(), HCL: w.object(table, o)}
 	}
 	return blocks, nil
@@ -107,15 +110,6 @@ func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string
 		labels[i] = free
 	}
 	return labels
-}
-
-// byKey returns the label of an object's block. Objects that others refer to have no namespace.
-func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
-	m := map[manifest.Key]string{}
-	for i, o := range objects {
-		m[manifest.Key{Kind: o.Kind(), Name: o.Name()}] = labels[i]
-	}
-	return m
 }
 
 // take removes the field at a path, and the maps around it that become empty.
