@@ -192,7 +192,7 @@ words: ## check the words of documents, messages and comments (CONTRIBUTING.md, 
 generate: ## rewrite what is generated: deep copies, CRDs, schemas, references, kube/deploy
 	$(GO) generate ./schemas/...
 	$(GO) test -vet=off -run "^(TestPublishedSchema|TestReference|TestCommandReference|TestPictureOf.*|TestNodePlanReference|TestMetricsReference|TestChart.*)$$" \
-	  ./engine/report ./cmd/lkeplan ./schemas/crd ./engine/controller ./kube -update
+	  ./engine/report ./cmd/lkeplan ./schemas ./engine/controller ./kube -update
 	$(GO) test -C cmd/sandbox -vet=off -run "^TestDeployMatchesChart$$" ./e2e -update
 
 # The other files are compared by the tests that make generate runs; make test has them.

@@ -2,9 +2,10 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
 	"io"
 	"slices"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // A graph contains the names of a directory and the references between them. The JSON names are
@@ -45,12 +46,7 @@ func newGraph(nodes []GraphNode, edges []GraphEdge) graph {
 }
 
 // JSON writes the graph for programs.
-func (g graph) JSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(g)
-}
+func (g graph) JSON(w io.Writer) error { return diag.JSON(w, g) }
 
 // colors are the background colors of nodes by kind.
 var colors = map[string]string{

@@ -85,12 +85,7 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 	} else if _, ok := fields["tier"]; !ok {
 		fields["tier"] = cty.StringVal(schemas.TierStandard)
 	}
-	if attr := content.Attributes[gpuPlans]; attr != nil {
-		c.gpusFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
-	}
-	if attr := content.Attributes[kubernetesVersion]; attr != nil {
-		c.versionFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
-	}
+	c.gpusFrom, c.versionFrom = originOf(content.Attributes[gpuPlans]), originOf(content.Attributes[kubernetesVersion])
 	return cty.ObjectVal(fields), said.Diags
 }
 
@@ -101,10 +96,16 @@ func (c *compiler) modeOf(fields map[string]cty.Value, attr *hcl.Attribute) (ins
 		fields["mode"] = cty.StringVal(schemas.ModeLKE)
 		return false
 	}
-	if attr != nil {
-		c.modeFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
-	}
+	c.modeFrom = originOf(attr)
 	return mode.IsKnown() && mode.Type() == cty.String && mode.AsString() == schemas.ModeInstance
+}
+
+// originOf is the origin of a field that an argument of the cluster block sets.
+func originOf(attr *hcl.Attribute) decode.Origin {
+	if attr == nil {
+		return decode.Origin{}
+	}
+	return decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
 }
 
 // notInstances reports arguments that are not allowed in instance mode.

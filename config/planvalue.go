@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -54,20 +55,9 @@ func lacks(plan cty.Value, expr hcl.Expression, evaluated bool) bool {
 	}
 	inside, itself := false, false
 	for _, t := range expr.Variables() {
-		if t.RootName() == "plan" && len(t) > 1 && isStep(t[1], schemas.Simulated) {
+		if name, _, ok := eval.SecondName(t); ok && t.RootName() == "plan" && name == schemas.Simulated {
 			inside, itself = inside || len(t) > 2, itself || len(t) == 2
 		}
 	}
 	return inside && (!itself || !evaluated)
-}
-
-// isStep reports whether a step of a reference is a name.
-func isStep(step hcl.Traverser, name string) bool {
-	switch step := step.(type) {
-	case hcl.TraverseAttr:
-		return step.Name == name
-	case hcl.TraverseIndex:
-		return step.Key.Type() == cty.String && step.Key.AsString() == name
-	}
-	return false
 }

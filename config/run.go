@@ -128,9 +128,9 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 	if given := content.Blocks.OfType("variables"); len(given) > 1 {
 		complain("Duplicate block", "A run can have only one variables block.", given[1].DefRange)
 	}
-	asserts := content.Blocks.OfType("assert")
+	asserts := content.Blocks.OfType(schemas.Assert.Type)
 	for _, assert := range asserts {
-		_, assertDiags := assert.Body.Content(decode.Schema(assertTable()))
+		_, assertDiags := assert.Body.Content(decode.Schema(schemas.Assert))
 		diags = append(diags, assertDiags...)
 	}
 	for _, name := range []string{"pods", "workloads", "base", "snapshot", "at", "expect_error"} {
@@ -161,16 +161,6 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 		complain("Run without assertions", "A run needs an assert block or the argument expect_error.", block.DefRange)
 	}
 	return diags
-}
-
-// assertTable is the table of the assert blocks of a run.
-func assertTable() schemas.Block {
-	for _, table := range schemas.Run.Blocks {
-		if table.Type == "assert" {
-			return table
-		}
-	}
-	return schemas.Block{}
 }
 
 // textOf returns a literal text, or "".

@@ -8,6 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // A Trial is a directory that was compiled for a run. Its assertions are evaluated later, when more
@@ -27,7 +28,7 @@ func (m *Module) begin(r *Run) hcl.Diagnostics {
 	for _, values := range content.Blocks.OfType("variables") {
 		diags = append(diags, m.inputs.addFile(values.Body, r.File())...)
 	}
-	m.asserts = content.Blocks.OfType("assert")
+	m.asserts = content.Blocks.OfType(schemas.Assert.Type)
 	return diags
 }
 
@@ -40,8 +41,8 @@ func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
 	}
 	earlier := len(t.in.run.Diags)
 	for _, block := range t.asserts {
-		found := t.in.assert(assertTable(), block, "Assertion failed", scope)
-		content, _, _ := block.Body.PartialContent(decode.Schema(assertTable()))
+		found := t.in.assert(schemas.Assert, block, "Assertion failed", scope)
+		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Assert))
 		if attr := content.Attributes["condition"]; attr != nil && !found.HasErrors() {
 			found = append(found, unknownResult(attr.Expr, scope)...)
 		}

@@ -13,17 +13,44 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// Client returns a client of an API server whose calls end with their contexts. The client must
-// have a configuration of Config. After an error, do not read the object that the call should have
-// filled in.
-func Client(c client.WithWatch, host string) client.WithWatch { return asking{c, host} }
+// Client returns a client of an API server whose calls end with their contexts, and that does not take a
+// list of one kind for an empty list of another. The client must have a configuration of Config. After
+// an error, do not read the object that the call should have filled in.
+func Client(c client.WithWatch, host string) client.WithWatch {
+	a := asking{c, host}
+	return interceptor.NewClient(c, interceptor.Funcs{ // all calls that are used
+		Get: a.get, List: a.list, Watch: a.watch,
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			return Within(ctx, func() error { return c.Create(ctx, obj, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			return Within(ctx, func() error { return c.Delete(ctx, obj, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
+			return Within(ctx, func() error { return c.Patch(ctx, obj, patch, opts...) })
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration,
+			opts ...client.ApplyOption) error {
+			return Within(ctx, func() error { return c.Apply(ctx, obj, opts...) })
+		},
+		SubResourceCreate: func(ctx context.Context, c client.Client, name string, obj, part client.Object,
+			opts ...client.SubResourceCreateOption) error {
+			return Within(ctx, func() error { return c.SubResource(name).Create(ctx, obj, part, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption) error {
+			return Within(ctx, func() error { return c.SubResource(name).Patch(ctx, obj, patch, opts...) })
+		},
+	})
+}
 
-// asking is a client whose calls end with their context, and that does not take a list of one kind
-// for an empty list of another. It must have all calls that are used.
+// asking has the calls that check what they get.
 type asking struct {
-	client.WithWatch
+	client.Client
 	host string
 }
 
@@ -64,10 +91,10 @@ func (q quoted) Error() string { return strings.ReplaceAll(q.error.Error(), "\n"
 // Unwrap returns the error of the client.
 func (q quoted) Unwrap() error { return q.error }
 
-// Get implements client.Reader.
-func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (a asking) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object,
+	opts ...client.GetOption) error {
 	return Within(ctx, func() error {
-		err := a.WithWatch.Get(ctx, key, obj, opts...)
+		err := c.Get(ctx, key, obj, opts...)
 		if err == nil && obj.GetName() != key.Name {
 			return a.wrongAnswer(obj, "/"+key.Name, "an object without its name")
 		}
@@ -75,14 +102,14 @@ func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 	})
 }
 
-// List implements client.Reader. It returns a KindError if the answer is a list of another kind.
-func (a asking) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+// list returns a KindError if the answer is a list of another kind.
+func (a asking) list(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 	want, err := apiutil.GVKForObject(list, a.Scheme())
 	if err != nil {
 		return err
 	}
 	return Within(ctx, func() error {
-		if err := a.WithWatch.List(ctx, list, opts...); err != nil {
+		if err := c.List(ctx, list, opts...); err != nil {
 			return err
 		}
 		if of, ok := list.(*unstructured.UnstructuredList); ok {
@@ -93,7 +120,7 @@ func (a asking) List(ctx context.Context, list client.ObjectList, opts ...client
 		}
 		again := &unstructured.UnstructuredList{}
 		again.SetGroupVersionKind(want)
-		if err := a.WithWatch.List(ctx, again, opts...); err != nil {
+		if err := c.List(ctx, again, opts...); err != nil {
 			return err
 		}
 		return a.listed(again, want)
@@ -139,11 +166,10 @@ func (a asking) wrongAnswer(obj runtime.Object, path, got string) error {
 	}
 }
 
-// Watch implements client.WithWatch.
-func (a asking) Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (w watch.Interface,
-	err error) {
+func (a asking) watch(ctx context.Context, c client.WithWatch, list client.ObjectList,
+	opts ...client.ListOption) (w watch.Interface, err error) {
 	err = Within(ctx, func() error {
-		found, err := a.WithWatch.Watch(ctx, list, opts...)
+		found, err := c.Watch(ctx, list, opts...)
 		w = found
 		return err
 	})
@@ -151,46 +177,4 @@ func (a asking) Watch(ctx context.Context, list client.ObjectList, opts ...clien
 		return nil, err
 	}
 	return w, nil
-}
-
-// Create implements client.Writer.
-func (a asking) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
-	return Within(ctx, func() error { return a.WithWatch.Create(ctx, obj, opts...) })
-}
-
-// Delete implements client.Writer.
-func (a asking) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
-	return Within(ctx, func() error { return a.WithWatch.Delete(ctx, obj, opts...) })
-}
-
-// Patch implements client.Writer.
-func (a asking) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	return Within(ctx, func() error { return a.WithWatch.Patch(ctx, obj, patch, opts...) })
-}
-
-// Apply implements client.Writer.
-func (a asking) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-	return Within(ctx, func() error { return a.WithWatch.Apply(ctx, obj, opts...) })
-}
-
-// Status implements client.StatusClient.
-func (a asking) Status() client.SubResourceWriter { return a.SubResource("status") }
-
-// SubResource implements client.SubResourceClientConstructor.
-func (a asking) SubResource(name string) client.SubResourceClient {
-	return askingPart{a.WithWatch.SubResource(name)}
-}
-
-// askingPart is asking for a part of objects.
-type askingPart struct{ client.SubResourceClient }
-
-// Create implements client.SubResourceWriter.
-func (a askingPart) Create(ctx context.Context, obj, part client.Object, opts ...client.SubResourceCreateOption) error {
-	return Within(ctx, func() error { return a.SubResourceClient.Create(ctx, obj, part, opts...) })
-}
-
-// Patch implements client.SubResourceWriter.
-func (a askingPart) Patch(ctx context.Context, obj client.Object, patch client.Patch,
-	opts ...client.SubResourcePatchOption) error {
-	return Within(ctx, func() error { return a.SubResourceClient.Patch(ctx, obj, patch, opts...) })
 }

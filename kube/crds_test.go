@@ -1,25 +1,27 @@
 package kube_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
-	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 // TestRulesCompile: an API server rejects a CRD with a rule that does not
 // compile; a validator would notice it only when an object has the field.
 func TestRulesCompile(t *testing.T) {
-	crds, err := crd.All()
+	crds, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,5 +63,33 @@ func compileRules(t *testing.T, s *structuralschema.Structural, path string, roo
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
 		compileRules(t, s.AdditionalProperties.Structural, path+".*", false)
+	}
+}
+
+// TestCRDsAreAccepted checks that an API server accepts each definition: its schema is structural, and its
+// rules compile within the allowed cost.
+func TestCRDsAreAccepted(t *testing.T) {
+	crds, err := kube.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, definition := range crds {
+		t.Run(definition.Name, func(t *testing.T) {
+			apiextensionsv1.SetDefaults_CustomResourceDefinition(definition)
+			apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&definition.Spec)
+			for _, version := range definition.Spec.Versions {
+				if version.Storage {
+					definition.Status.StoredVersions = []string{version.Name}
+				}
+			}
+			internal := &apiextensions.CustomResourceDefinition{}
+			convert := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition
+			if err := convert(definition, internal, nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range validation.ValidateCustomResourceDefinition(context.Background(), internal) {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -28,24 +28,29 @@ func (c *Cluster) ListIn(ctx context.Context, apiVersion, kind, namespace string
 // Merge sets the fields in change on an object, for a field manager; null removes a field. Owners
 // of fields do not matter.
 func (c *Cluster) Merge(ctx context.Context, obj, change map[string]any, manager string) error {
-	target, patch, err := merging(obj, change)
-	if err == nil {
-		err = explain(c.client.Patch(ctx, target, patch, client.FieldOwner(manager)), c.host)
-	}
-	if err != nil {
-		return fmt.Errorf("change %s: %w", manifest.KeyOf(obj), err)
-	}
-	return nil
+	return c.merge("", obj, change, func(target client.Object, patch client.Patch) error {
+		return c.client.Patch(ctx, target, patch, client.FieldOwner(manager))
+	})
 }
 
 // MergeStatus is Merge for the status of an object.
 func (c *Cluster) MergeStatus(ctx context.Context, obj, change map[string]any, manager string) error {
-	target, patch, err := merging(obj, change)
-	if err == nil {
-		err = explain(c.client.Status().Patch(ctx, target, patch, client.FieldOwner(manager)), c.host)
-	}
+	return c.merge("the status of ", obj, change, func(target client.Object, patch client.Patch) error {
+		return c.client.Status().Patch(ctx, target, patch, client.FieldOwner(manager))
+	})
+}
+
+func (c *Cluster) merge(part string, obj, change map[string]any, send func(client.Object, client.Patch) error) error {
+	raw, err := json.Marshal(change)
 	if err != nil {
-		return fmt.Errorf("change the status of %s: %w", manifest.KeyOf(obj), err)
+		return err
+	}
+	target, like := &unstructured.Unstructured{}, &unstructured.Unstructured{Object: obj}
+	target.SetGroupVersionKind(like.GroupVersionKind())
+	target.SetNamespace(like.GetNamespace())
+	target.SetName(like.GetName())
+	if err := send(target, client.RawPatch(types.MergePatchType, raw)); err != nil {
+		return fmt.Errorf("change %s%s: %w", part, manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
 }
@@ -88,18 +93,6 @@ func refusal(err error) string {
 		return ""
 	}
 	return text
-}
-
-func merging(obj, change map[string]any) (*unstructured.Unstructured, client.Patch, error) {
-	raw, err := json.Marshal(change)
-	if err != nil {
-		return nil, nil, err
-	}
-	target, like := &unstructured.Unstructured{}, &unstructured.Unstructured{Object: obj}
-	target.SetGroupVersionKind(like.GroupVersionKind())
-	target.SetNamespace(like.GetNamespace())
-	target.SetName(like.GetName())
-	return target, client.RawPatch(types.MergePatchType, raw), nil
 }
 
 // User is the name of the user for the API server.

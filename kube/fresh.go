@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/keymutex"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // Fresh returns a client that does not send writes that must fail: a write that
@@ -23,58 +24,26 @@ import (
 // a cache that lags behind the writes of the others. When 1,000 NodePools were
 // created together, Karpenter's controllers sent eight such writes for each, and
 // five useful ones. A conflict without a request saves the API server that work.
-func Fresh(c client.Client) client.Client {
-	return &fresh{Client: c, versions: versions{written: cache.NewExpiring(), writing: keymutex.NewHashed(64)}}
-}
-
-type fresh struct {
-	client.Client
-	versions versions
-}
-
-// Update implements client.Writer.
-func (f *fresh) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	return f.versions.inOrder(f.Client, obj, obj.GetResourceVersion(),
-		func() error { return f.Client.Update(ctx, obj, opts...) })
-}
-
-// Patch implements client.Writer.
-func (f *fresh) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	data, err := patch.Data(obj)
-	if err != nil {
-		return err
-	}
-	return f.versions.inOrder(f.Client, obj, asked(data), func() error {
-		return f.Client.Patch(ctx, obj, client.RawPatch(patch.Type(), data), opts...)
-	})
-}
-
-// Status implements client.StatusClient.
-func (f *fresh) Status() client.SubResourceWriter {
-	return &freshStatus{SubResourceWriter: f.Client.Status(), client: f.Client, versions: &f.versions}
-}
-
-type freshStatus struct {
-	client.SubResourceWriter
-	client   client.Client
-	versions *versions
-}
-
-// Update implements client.SubResourceWriter.
-func (f *freshStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	return f.versions.inOrder(f.client, obj, obj.GetResourceVersion(),
-		func() error { return f.SubResourceWriter.Update(ctx, obj, opts...) })
-}
-
-// Patch implements client.SubResourceWriter.
-func (f *freshStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch,
-	opts ...client.SubResourcePatchOption) error {
-	data, err := patch.Data(obj)
-	if err != nil {
-		return err
-	}
-	return f.versions.inOrder(f.client, obj, asked(data), func() error {
-		return f.SubResourceWriter.Patch(ctx, obj, client.RawPatch(patch.Type(), data), opts...)
+func Fresh(c client.WithWatch) client.WithWatch {
+	v := &versions{written: cache.NewExpiring(), writing: keymutex.NewHashed(64)}
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+			return v.inOrder(c, obj, obj.GetResourceVersion(), func() error { return c.Update(ctx, obj, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
+			return v.patch(c, obj, patch, func(patch client.Patch) error { return c.Patch(ctx, obj, patch, opts...) })
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, part string, obj client.Object,
+			opts ...client.SubResourceUpdateOption) error {
+			return v.inOrder(c, obj, obj.GetResourceVersion(),
+				func() error { return c.SubResource(part).Update(ctx, obj, opts...) })
+		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, part string, obj client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption) error {
+			return v.patch(c, obj, patch,
+				func(patch client.Patch) error { return c.SubResource(part).Patch(ctx, obj, patch, opts...) })
+		},
 	})
 }
 
@@ -100,6 +69,15 @@ type versions struct {
 // remembered is how long a version is kept: a cache that lags further behind gets
 // its conflicts from the API server.
 const remembered = time.Minute
+
+// patch sends a patch in order, with the data from which the required version was read.
+func (v *versions) patch(c client.Client, obj client.Object, patch client.Patch, send func(client.Patch) error) error {
+	data, err := patch.Data(obj)
+	if err != nil {
+		return err
+	}
+	return v.inOrder(c, obj, asked(data), func() error { return send(client.RawPatch(patch.Type(), data)) })
+}
 
 // inOrder makes one write at a time to an object, and only if the write requires the
 // latest version, or accepts any ("").

@@ -4,13 +4,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 // TestMinimal omits defaults, and keeps values that only look like defaults.
 func TestMinimal(t *testing.T) {
-	crds, err := crd.All()
+	crds, err := CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,7 @@ package kube
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -20,30 +18,21 @@ func Owned(live map[string]any) (map[string]any, error) {
 	}
 	owned := map[string]any{"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata}
 	for _, entry := range (&unstructured.Unstructured{Object: live}).GetManagedFields() {
-		if entry.Manager != FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" ||
-			entry.FieldsV1 == nil {
+		if !isOurs(entry) {
 			continue
 		}
-		set := &fieldpath.Set{}
-		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+		set, err := decode(entry)
+		if err != nil {
 			return nil, fmt.Errorf("read the field owners of %s: %w", key, err)
 		}
-		var failed error
-		set.Leaves().Iterate(func(path fieldpath.Path) {
-			steps := make([]string, len(path))
-			for i, step := range path {
-				if step.FieldName == nil { // the CRDs define no keys of lists
-					failed = fmt.Errorf("read the field owners of %s: %s is an element of a list", key, path)
-					return
-				}
-				steps[i] = *step.FieldName
+		for path := range set.Leaves().All() {
+			steps, ok := names(path)
+			if !ok { // the CRDs define no keys of lists
+				return nil, fmt.Errorf("read the field owners of %s: %s is an element of a list", key, path)
 			}
 			if value, found := manifest.Lookup(live, steps...); found {
 				manifest.Ensure(owned, steps[:len(steps)-1]...)[steps[len(steps)-1]] = value
 			}
-		})
-		if failed != nil {
-			return nil, failed
 		}
 	}
 	return owned, nil

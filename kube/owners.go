@@ -106,10 +106,12 @@ func written(key, value string) bool {
 	if key == schemas.AnnotationInPlace || key == manifest.AnnotationDuring { // from in_place and from during blocks
 		return false
 	}
-	if key == "app.kubernetes.io/managed-by" && value == "Helm" || begins(key, noise) {
-		return true
-	}
-	return slices.ContainsFunc(tools(), func(t tool) bool { return begins(key, t.marks) })
+	return begins(key, noise) || slices.ContainsFunc(tools(), func(t tool) bool { return t.wrote(key, value) })
+}
+
+// wrote reports whether the tool wrote a label or an annotation.
+func (t tool) wrote(key, value string) bool {
+	return begins(key, t.marks) || t.name == "Helm" && key == "app.kubernetes.io/managed-by" && value == "Helm"
 }
 
 func begins(text string, with []string) bool {
@@ -128,8 +130,7 @@ func Owners(live map[string]any) (owners []Owner) {
 	for _, t := range tools() {
 		byMark := false
 		for key, value := range marks {
-			byMark = byMark || begins(key, t.marks) || t.name == "Helm" && key == "app.kubernetes.io/managed-by" &&
-				value == "Helm"
+			byMark = byMark || t.wrote(key, value)
 		}
 		mine := func(manager string) bool { return begins(manager, t.managers) }
 		if !byMark && !slices.ContainsFunc(managers, mine) {

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -14,7 +13,7 @@ import (
 // from, share their parts in memory. Sharing does not change them, and a modification of one of
 // them is detected.
 func TestValidatedObjectsShareEqualParts(t *testing.T) {
-	crds, err := crd.All()
+	crds, err := CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

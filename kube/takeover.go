@@ -189,16 +189,24 @@ func sameFields(a, b metav1.ManagedFieldsEntry) bool {
 	return errX == nil && errY == nil && x.Equals(y)
 }
 
-// at returns the field at a path of names.
-func at(obj map[string]any, path fieldpath.Path) (any, bool) {
-	var names []string
+// names are the steps of a path; false if one of them is an element of a list.
+func names(path fieldpath.Path) (steps []string, ok bool) {
 	for _, element := range path {
 		if element.FieldName == nil {
 			return nil, false
 		}
-		names = append(names, *element.FieldName)
+		steps = append(steps, *element.FieldName)
 	}
-	return manifest.Lookup(obj, names...)
+	return steps, true
+}
+
+// at returns the field at a path of names.
+func at(obj map[string]any, path fieldpath.Path) (any, bool) {
+	steps, ok := names(path)
+	if !ok {
+		return nil, false
+	}
+	return manifest.Lookup(obj, steps...)
 }
 
 // ErrChanged is returned for objects that have changed since they were read. The

@@ -5,14 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 // TestTakeover: we become the owner of what the HCL sets, defaults lose their owners, and
 // other fields keep their owners, and so do statuses.
 func TestTakeover(t *testing.T) {
-	crds, err := crd.All()
+	crds, err := CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

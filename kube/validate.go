@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -22,8 +23,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -119,12 +121,27 @@ func compile(schema *apiextensionsv1.JSONSchemaProps, memory *memory) (*rules, e
 func BuiltinValidator() (*Validator, error) { return builtin() }
 
 var builtin = sync.OnceValues(func() (*Validator, error) {
-	crds, err := crd.All()
+	crds, err := CRDs()
 	if err != nil {
 		return nil, err
 	}
 	return NewValidator(crds)
 })
+
+// CRDs returns the CRDs of schemas.CRDs. Each call returns new copies.
+func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := schemas.CRDs()
+	if err != nil {
+		return nil, err
+	}
+	crds := make([]*apiextensionsv1.CustomResourceDefinition, len(files))
+	for i, file := range files {
+		if err := yaml.UnmarshalStrict(file, &crds[i]); err != nil {
+			return nil, fmt.Errorf("read CRD %d: %w", i, err)
+		}
+	}
+	return crds, nil
+}
 
 // Validate returns the object as the API server would store it, with defaults,
 // and all errors for which the API server would refuse it. Unknown fields are
@@ -164,14 +181,7 @@ func (r *rules) passes(obj map[string]any, namespaced bool) bool {
 }
 
 // Kinds lists the kinds that can be validated, as "apiVersion kind", sorted.
-func (v *Validator) Kinds() []string {
-	var kinds []string
-	for kind := range v.kinds {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	return kinds
-}
+func (v *Validator) Kinds() []string { return slices.Sorted(maps.Keys(v.kinds)) }
 
 // NoSuchField is the detail of errors about fields that an object cannot have.
 const NoSuchField = "there is no such field"

@@ -10,12 +10,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 func validator(t testing.TB) *kube.Validator {
 	t.Helper()
-	crds, err := crd.All()
+	crds, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

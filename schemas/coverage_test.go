@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 // unmapped lists the fields without an argument, with the reason. The argument manifest can set
@@ -97,11 +97,7 @@ func written(kind schemas.Kind) []string {
 // definition returns the schema of a version of an object, and whether the object is namespaced.
 func definition(t *testing.T, object *schemas.Object) (schema *apiextensionsv1.JSONSchemaProps, namespaced bool) {
 	t.Helper()
-	crds, err := crd.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range crds {
+	for _, d := range definitions(t) {
 		for _, version := range d.Spec.Versions {
 			if d.Spec.Group+"/"+version.Name == object.APIVersion && d.Spec.Names.Kind == object.Kind {
 				return version.Schema.OpenAPIV3Schema, d.Spec.Scope == apiextensionsv1.NamespaceScoped
@@ -110,6 +106,23 @@ func definition(t *testing.T, object *schemas.Object) (schema *apiextensionsv1.J
 	}
 	t.Fatalf("no definition of %v", object)
 	return nil, false
+}
+
+// definitions returns all CRDs.
+func definitions(t *testing.T) (crds []*apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	files, err := schemas.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		d := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(file, d); err != nil {
+			t.Fatal(err)
+		}
+		crds = append(crds, d)
+	}
+	return crds
 }
 
 // leaves lists the fields that have no subfields, except those that all objects have or that users

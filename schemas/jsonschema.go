@@ -6,7 +6,7 @@ import "slices"
 // that write such files. It is as strict as the table. It does not check the results of expressions
 // or the rules of the CRDs.
 func JSONSchema() map[string]any {
-	s := jsonSchema{defs: map[string]any{
+	s := jsonSchema{
 		"expression": object{
 			"description": "A template: text with ${...} or %{...} in it, evaluated as HCL.",
 			"type":        "string",
@@ -18,23 +18,21 @@ func JSONSchema() map[string]any {
 			"type":  []any{"string", "number", "boolean", "array", "null"},
 			"items": object{"type": []any{"string", "number", "boolean"}},
 		},
-	}}
+	}
 	s.body(Block{Blocks: Document()}, "document", false)
 	return object{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
 		"title":       "lkeplan",
 		"description": "Node pools for LKE, in JSON: the syntax of *.lke.json files.",
 		"$ref":        "#/$defs/repeated." + s.repeated("document"),
-		"$defs":       s.defs,
+		"$defs":       object(s),
 	}
 }
 
 type object = map[string]any
 
 // A jsonSchema collects the definitions that a schema refers to.
-type jsonSchema struct {
-	defs object
-}
+type jsonSchema object
 
 // body defines the body of a block under a name. Blocks that compile to objects can have dynamic
 // blocks.
@@ -72,7 +70,7 @@ func (s jsonSchema) body(block Block, name string, dynamic bool) {
 	if len(required) > 0 {
 		body["required"] = required
 	}
-	s.defs[name] = body
+	s[name] = body
 }
 
 // labelled returns the schema of the property for a block type: the body, below its labels.
@@ -90,7 +88,7 @@ func (s jsonSchema) labelled(labels []string, name string) object {
 
 // generator returns the schema of a dynamic block.
 func (s jsonSchema) generator(name string) object {
-	s.defs["dynamic."+name] = object{
+	s["dynamic."+name] = object{
 		"type": "object",
 		"properties": object{
 			"for_each": object{"description": "The elements. The content refers to each as TYPE.key and TYPE.value."},
@@ -107,7 +105,7 @@ func (s jsonSchema) generator(name string) object {
 
 // repeated defines a body, or a list of such bodies.
 func (s jsonSchema) repeated(name string) string {
-	s.defs["repeated."+name] = oneOrMany(object{"$ref": "#/$defs/" + name})
+	s["repeated."+name] = oneOrMany(object{"$ref": "#/$defs/" + name})
 	return name
 }
 

@@ -3,7 +3,7 @@
 // a new argument is one new row.
 //
 // The package contains no HCL, no Kubernetes client and no cloud. It defines how a thing is spelled
-// and which field it sets, never how it is read or written.
+// and which field it sets, never how it is read or written. It also embeds the CRDs.
 package schemas
 
 import "strings"

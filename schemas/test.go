@@ -39,13 +39,16 @@ var Run = Block{
 		Type: "variables",
 		Open: true,
 		Doc:  "Values of variables. They take precedence over all others.",
-	}, {
-		Type: "assert",
-		List: true,
-		Doc: "A condition that must be true. It can refer to everything that the directory can, and to the " +
-			"values below. An unknown value or null fails the run.",
-		Args: assertion,
-	}},
+	}, Assert},
+}
+
+// Assert is an assertion of a run.
+var Assert = Block{
+	Type: "assert",
+	List: true,
+	Doc: "A condition that must be true. It can refer to everything that the directory can, and to the " +
+		"values below. An unknown value or null fails the run.",
+	Args: assertion,
 }
 
 // A TestValue is a name that assertions can use in addition to the names of the directory.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -34,12 +32,12 @@ func newCRDsPrint(env *flags.Env) *cobra.Command {
 		Use: "print", Short: "Print the CRDs as YAML", Example: "  lkeplan crds print | kubectl apply --server-side -f -",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			files, err := crd.Files()
+			files, err := schemas.CRDs()
 			if err != nil {
 				return err
 			}
-			for _, name := range slices.Sorted(maps.Keys(files)) {
-				if _, err := fmt.Fprintf(env.Data(), "---\n%s", files[name]); err != nil {
+			for _, file := range files {
+				if _, err := fmt.Fprintf(env.Data(), "---\n%s", file); err != nil {
 					return err
 				}
 			}
@@ -70,15 +68,15 @@ CRDs that another tool has applied are overwritten. Objects are not changed.`,
 
 // applyCRDs applies all CRDs, and waits until each is served.
 func applyCRDs(ctx context.Context, env *flags.Env, cluster *kube.Cluster) error {
-	files, err := crd.Files()
+	files, err := schemas.CRDs()
 	if err != nil {
 		return err
 	}
 	var applied []map[string]any
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for i, file := range files {
 		var definition map[string]any
-		if err := yaml.Unmarshal(files[name], &definition); err != nil {
-			return fmt.Errorf("read CRD %s: %w", name, err)
+		if err := yaml.Unmarshal(file, &definition); err != nil {
+			return fmt.Errorf("read CRD %d: %w", i, err)
 		}
 		before, err := cluster.Get(ctx, definition)
 		if err != nil {

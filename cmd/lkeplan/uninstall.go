@@ -24,7 +24,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 const uninstallHelp = `Prepare a cluster for the removal of lkeplan. If you delete the controller
@@ -400,7 +399,7 @@ func writeBill(out io.Writer, machines []migrate.Machine, total catalog.Money) e
 // crdDeletion writes the command that deletes the CRDs: by name, because files may be of another release. It leaves out
 // the CRD of CapacityLimits if other owners manage some.
 func (s survey) crdDeletion(p *diag.Page) {
-	crds, err := crd.All()
+	crds, err := kube.CRDs()
 	if err != nil {
 		return // a test reads them
 	}

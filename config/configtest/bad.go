@@ -1,5 +1,5 @@
-// Package configtest runs the tests of the language, which are documents with expectations. Only
-// tests import it.
+// Package configtest has what several tests of the language share: documents with expectations, hostile
+// directories, and CPU time. Only tests import it.
 package configtest
 
 import (

@@ -112,7 +112,7 @@ func (p place) set(path string, v any) {
 // object reads the block of an object. It expands dynamic blocks, and handles special arguments
 // last.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
-	d.scope.Begin(body.MissingItemRange())
+	d.scope.Meter().Begin(body.MissingItemRange())
 	if mayExpand(body) {
 		ctx, diags := d.scope.Context(References(dynblock.WalkExpandVariables(body), table))
 		if diags.HasErrors() {
@@ -164,7 +164,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 }
 
 func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value, *hcl.BodyContent) {
-	d.scope.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
+	d.scope.Meter().Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
 	d.fail(whySwitched(table, d.scope.Explain(withoutMisspelled(diags)))...)
 	values := map[string]cty.Value{}
@@ -194,7 +194,7 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 	d.fail(diags...)
 	src := d.source(arg, attr.Expr, ctx, plainPath.Replace(at.join(arg.Path)))
 	kind := kindOf(arg.Kind)
-	if !d.scope.Spend(kind.work(v)) {
+	if !d.scope.Meter().Spend(kind.work(v)) {
 		return cty.DynamicVal, true
 	}
 	written := v.Type()
@@ -264,7 +264,8 @@ func (d *decoder) nested(table schemas.Block, blocks hcl.Blocks, at place) cty.V
 	case len(table.Labels) > 0:
 		return d.labelled(table, blocks, at)
 	case len(blocks) > 1:
-		d.repeated(table, blocks[1])
+		d.fail(diag.At("Duplicate block", fmt.Sprintf("Only one %s block is allowed here. Merge the blocks.", table.Type),
+			blocks[1].DefRange))
 	}
 	d.locate(at.join(table.Path), Origin{Range: blocks[0].DefRange})
 	return d.block(table, blocks[0].Body, at.sub(table.Path))
@@ -347,12 +348,6 @@ func withoutMisspelled(diags hcl.Diagnostics) hcl.Diagnostics {
 		})
 	}
 	return slices.DeleteFunc(slices.Clone(diags), misspelled)
-}
-
-func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {
-	d.fail(diag.At("Duplicate block",
-		fmt.Sprintf("Only one %s block is allowed here. Merge the blocks.",
-			table.Type), block.DefRange))
 }
 
 func (d *decoder) fail(diags ...*hcl.Diagnostic) {

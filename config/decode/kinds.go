@@ -212,14 +212,11 @@ func (d *decoder) elements(v cty.Value, src source) iter.Seq2[string, source] {
 }
 
 func (d *decoder) strings(v cty.Value, src source) any {
-	var list []any
+	var texts []string
 	for text := range d.elements(v, src) {
-		list = append(list, text)
+		texts = append(texts, text)
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	return list
+	return listOf(texts)
 }
 
 // set is a list of text whose order does not matter. A set of cty has no element's place in the source.
@@ -229,12 +226,17 @@ func (d *decoder) set(v cty.Value, src source) any {
 		texts = append(texts, text)
 	}
 	slices.Sort(texts)
-	var list []any
-	for _, text := range slices.Compact(texts) {
-		list = append(list, text)
-	}
-	if len(list) == 0 {
+	return listOf(slices.Compact(texts))
+}
+
+// listOf returns a list in JSON form; nil if it is empty.
+func listOf(texts []string) any {
+	if len(texts) == 0 {
 		return nil
+	}
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
 	}
 	return list
 }

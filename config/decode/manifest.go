@@ -21,7 +21,7 @@ func (d *decoder) manifest(table schemas.Block, attr *hcl.Attribute, at place) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
 	src := d.source(&schemas.Arg{Name: "manifest"}, attr.Expr, ctx, "")
-	if !d.scope.Spend(eval.SizeOf(v)*field) || !v.IsWhollyKnown() {
+	if !d.scope.Meter().Spend(eval.SizeOf(v)*field) || !v.IsWhollyKnown() {
 		d.unknown = append(d.unknown, attr.Expr.Range())
 		return
 	}

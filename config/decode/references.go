@@ -98,11 +98,7 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 				"none, omit the block with enabled = false.", src.arg.Name))
 	}
 	slices.Sort(names)
-	var list []any
-	for _, name := range slices.Compact(names) {
-		list = append(list, name)
-	}
-	return list
+	return listOf(slices.Compact(names))
 }
 
 // notPool explains why a value is not a reference to a pool.

@@ -98,22 +98,16 @@ func rule(d *hcl.Diagnostic) string {
 // Count returns the numbers of errors and warnings in words: "2 errors and 1 warning". Without any,
 // it is "".
 func Count(diags hcl.Diagnostics) string {
-	errors, warnings := 0, 0
+	counts := map[hcl.DiagnosticSeverity]int{}
 	for _, d := range diags {
-		if d.Severity == hcl.DiagWarning {
-			warnings++
-		} else {
-			errors++
-		}
+		counts[d.Severity]++
 	}
 	var parts []string
-	for _, n := range []struct {
-		count int
-		noun  string
-	}{{errors, "error"}, {warnings, "warning"}} {
-		if n.count > 0 {
-			parts = append(parts, Counted(n.count, n.noun))
-		}
+	if n := counts[hcl.DiagError]; n > 0 {
+		parts = append(parts, Counted(n, "error"))
+	}
+	if n := counts[hcl.DiagWarning]; n > 0 {
+		parts = append(parts, Counted(n, "warning"))
 	}
 	return strings.Join(parts, " and ")
 }

@@ -55,7 +55,7 @@ func Append(list hcl.Diagnostics, more ...*hcl.Diagnostic) hcl.Diagnostics {
 		list = appendSome(list, more)
 	}
 	for _, d := range list[len(list)-min(len(list), len(more)):] {
-		d.Detail = cut(d.Detail, maxDetail)
+		d.Detail = Shorten(d.Detail, maxDetail)
 	}
 	return list
 }
@@ -98,14 +98,6 @@ func withoutOne(list hcl.Diagnostics) hcl.Diagnostics {
 func isLimit(d *hcl.Diagnostic) bool {
 	_, is := d.Extra.(limit)
 	return is
-}
-
-// cut truncates text to a number of bytes, and marks it.
-func cut(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	return strings.ToValidUTF8(text[:length], "") + " ... (cut)"
 }
 
 // Sort orders diagnostics by place, so the output does not depend on the order of evaluation, and

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -121,7 +123,7 @@ func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []
 		return nil
 	}
 	fullInner, _ := full.(map[string]any)
-	rest := copyOf(inner).(map[string]any)
+	rest := runtime.DeepCopyJSON(inner)
 	items, ok := w.body(table, rest, fullInner)
 	if !ok || len(items) == 0 && len(rest) > 0 {
 		return nil
@@ -170,7 +172,7 @@ func (w writer) whole(table schemas.Block, header string, value any) (item, bool
 	if !ok {
 		return item{}, false
 	}
-	rest := copyOf(inner).(map[string]any)
+	rest := runtime.DeepCopyJSON(inner)
 	items, ok := w.body(table, rest, inner)
 	return item{text: block(header, items), block: true}, ok && len(rest) == 0
 }

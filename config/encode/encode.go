@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
@@ -43,11 +44,14 @@ func Blocks(objects []config.Object) ([]Block, error) {
 			strings.Compare(a.Namespace(), b.Namespace()))
 	})
 	labels := labelsOf(sorted, tables)
-	addressed := byKey(sorted, labels)
+	byKey := map[manifest.Key]string{} // objects that others refer to have no namespace
+	for i, o := range sorted {
+		byKey[manifest.Key{Kind: o.Kind(), Name: o.Name()}] = labels[i]
+	}
 	blocks := make([]Block, len(sorted))
 	for i, o := range sorted {
 		table := tables[o.Kind()]
-		w := writer{label: labels[i], labels: addressed}
+		w := writer{label: labels[i], labels: byKey}
 		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.Name(), HCL: w.object(table, o)}
 	}
 	return blocks, nil
@@ -108,15 +112,6 @@ func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string
 	return labels
 }
 
-// byKey returns the label of an object's block. Objects that others refer to have no namespace.
-func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
-	m := map[manifest.Key]string{}
-	for i, o := range objects {
-		m[manifest.Key{Kind: o.Kind(), Name: o.Name()}] = labels[i]
-	}
-	return m
-}
-
 // take removes the field at a path, and the maps around it that become empty.
 func take(obj map[string]any, path string) { takeSteps(obj, schemas.Steps(path)) }
 
@@ -135,7 +130,7 @@ func takeSteps(obj map[string]any, steps []string) {
 
 // clone copies the fields to write, without the fields of a class that the cluster block sets.
 func clone(object map[string]any) map[string]any {
-	fields := copyOf(object).(map[string]any)
+	fields := runtime.DeepCopyJSON(object)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
 	delete(fields, "status")
@@ -189,23 +184,4 @@ func duringBlocks(object map[string]any) map[string]any {
 		blocks[w.Name] = block
 	}
 	return blocks
-}
-
-// copyOf copies a JSON value.
-func copyOf(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		fields := make(map[string]any, len(v))
-		for key, value := range v {
-			fields[key] = copyOf(value)
-		}
-		return fields
-	case []any:
-		list := make([]any, len(v))
-		for i, element := range v {
-			list[i] = copyOf(element)
-		}
-		return list
-	}
-	return v
 }

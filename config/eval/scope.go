@@ -111,16 +111,9 @@ func (s *Scope) DidYouMean(given string, names iter.Seq[string]) string {
 	return s.run.DidYouMean(given, names)
 }
 
-// Meter returns the meter of the run.
+// Meter returns the meter of the run. Value counts by it; callers that evaluate a body while reading it
+// count by themselves.
 func (s *Scope) Meter() *Meter { return s.run.Meter }
-
-// Spend counts work with a value, and reports whether it is allowed. If not, the value counts as
-// unknown.
-func (s *Scope) Spend(work int) bool { return s.run.Meter.Spend(work) }
-
-// Begin starts the count of the expressions in one place. Value calls it; other callers are those
-// that evaluate a body while reading it.
-func (s *Scope) Begin(at hcl.Range) { s.run.Meter.Begin(at) }
 
 // Context resolves references and returns a context with only their values. It looks up all
 // references before it evaluates any, so unknown names are reported even if evaluation fails.

@@ -10,7 +10,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/decode"
 )
 
 // Reach lists the files that a directory compiles from, as far as known without evaluation. It
@@ -55,30 +56,16 @@ func namedFiles(name string, file *hcl.File) (files []string, open bool) {
 		if !ok || !strings.Contains(call.Name, "file") && !strings.Contains(call.Name, "template") {
 			return nil
 		}
-		if literal, known := written(call); known && (call.Name == "file" || call.Name == "fileexists") {
-			files = append(files, literal)
-		} else {
-			open = true
+		if len(call.Args) > 0 && (call.Name == "file" || call.Name == "fileexists") {
+			if literal, diags := decode.Literal(&hcl.Attribute{Expr: call.Args[0]}); !diags.HasErrors() {
+				files = append(files, literal)
+				return nil
+			}
 		}
+		open = true
 		return nil
 	})
 	return files, open
-}
-
-// written returns the first argument of a call if it is literal text.
-func written(call *hclsyntax.FunctionCallExpr) (string, bool) {
-	if len(call.Args) == 0 {
-		return "", false
-	}
-	text, ok := call.Args[0].(*hclsyntax.TemplateExpr)
-	if !ok || !text.IsStringLiteral() {
-		return "", false
-	}
-	v, diags := text.Value(nil)
-	if diags.HasErrors() || v.Type() != cty.String {
-		return "", false
-	}
-	return v.AsString(), true
 }
 
 // Directories lists the directories with configuration files, at and below a directory.

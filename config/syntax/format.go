@@ -18,10 +18,7 @@ func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
 	if len(src) > MaxFileSize {
 		return nil, file, tooLarge(name, len(src), MaxFileSize, "bytes or more")
 	}
-	if signs := countSigns(src); signs > MaxSigns {
-		return nil, file, tooLarge(name, signs, MaxSigns, "brackets and operators")
-	}
-	tokens, diags := scan(hclsyntax.LexConfig, src, name, hcl.InitialPos)
+	tokens, diags := scanFile(name, src)
 	if diags.HasErrors() {
 		return nil, file, diags
 	}

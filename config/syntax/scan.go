@@ -35,6 +35,14 @@ func scan(lex lexer, src []byte, name string, start hcl.Pos) (hclsyntax.Tokens, 
 	return tokens, nil
 }
 
+// scanFile divides a file of native syntax into tokens.
+func scanFile(name string, src []byte) (hclsyntax.Tokens, hcl.Diagnostics) {
+	if signs := countSigns(src); signs > MaxSigns {
+		return nil, tooLarge(name, signs, MaxSigns, "brackets and operators")
+	}
+	return scan(hclsyntax.LexConfig, src, name, hcl.InitialPos)
+}
+
 // checkComments rejects unterminated comments. For each, the scanner reads to the end of the file
 // before it treats the slash as a division.
 func checkComments(name string, src []byte) hcl.Diagnostics {

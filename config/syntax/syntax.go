@@ -50,10 +50,7 @@ func Parse(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnosti
 }
 
 func parseNative(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
-	if signs := countSigns(src); signs > MaxSigns {
-		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, MaxSigns, "brackets and operators")
-	}
-	if _, diags := scan(hclsyntax.LexConfig, src, name, hcl.InitialPos); diags.HasErrors() {
+	if _, diags := scanFile(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)

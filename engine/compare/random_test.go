@@ -40,7 +40,6 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -381,7 +380,7 @@ type draw struct {
 func newDraw(t *testing.T, validator *kube.Validator) *draw {
 	t.Helper()
 	d := &draw{validator: validator, schemas: map[string]*structuralschema.Structural{}, patterns: map[string][]string{}}
-	crds, err := crd.All()
+	crds, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestCost(t *testing.T) {
 		}
 		t.Run(h.Name, func(t *testing.T) {
 			var diags hcl.Diagnostics
-			configtest.Within(t, func() int { return everything(t, h.FS(), &diags) })
+			within(t, func() int { return everything(t, h.FS(), &diags) })
 			if h.Valid && diags.HasErrors() {
 				t.Errorf("it is valid, and has errors: %s", beginning(diags))
 			}
@@ -89,25 +89,25 @@ func FuzzCost(f *testing.F) {
 			}
 		}
 	}
-	often := configtest.Repeat{Back: 1, Power: 12}
+	often := repeat{Back: 1, Power: 12}
 	for _, program := range [][]byte{
-		configtest.Program("locals {\n", "a# = ", "local.b#", "\n", configtest.Repeat{Back: 3, Power: 12}, "}\n"),
-		configtest.Program("locals {\n", "a = ", "[for x in ", "range(1000)", " : x]", "\n", "}\n"),
-		configtest.Program("locals {\n", "a = ", "concat(", "range(1000)", ", ", configtest.Repeat{Back: 2, Power: 6},
-			"[", "]", ")", "\n", "b# = ", "flatten(", "[", "local.a", "]", ")", "\n", configtest.Repeat{Back: 7, Power: 10}, "}\n"),
-		configtest.Program("node_class \"a\" {\n", "}\n", "pool \"a#\" {\n  node_class = node_class.a\n", "}\n",
-			configtest.Repeat{Back: 2, Power: 9}),
-		configtest.Program("locals {\n", "a = ", "<<E\n", "a", "\n", configtest.Repeat{Back: 2, Power: 12}, "E\n", "}\n"),
-		configtest.Program("locals {\n", "a = ", "[", "1", ",", configtest.Repeat{Back: 2, Power: 12}, "]", "\n", "}\n"),
-		configtest.Program("}\n", often),
+		programOf("locals {\n", "a# = ", "local.b#", "\n", repeat{Back: 3, Power: 12}, "}\n"),
+		programOf("locals {\n", "a = ", "[for x in ", "range(1000)", " : x]", "\n", "}\n"),
+		programOf("locals {\n", "a = ", "concat(", "range(1000)", ", ", repeat{Back: 2, Power: 6},
+			"[", "]", ")", "\n", "b# = ", "flatten(", "[", "local.a", "]", ")", "\n", repeat{Back: 7, Power: 10}, "}\n"),
+		programOf("node_class \"a\" {\n", "}\n", "pool \"a#\" {\n  node_class = node_class.a\n", "}\n",
+			repeat{Back: 2, Power: 9}),
+		programOf("locals {\n", "a = ", "<<E\n", "a", "\n", repeat{Back: 2, Power: 12}, "E\n", "}\n"),
+		programOf("locals {\n", "a = ", "[", "1", ",", repeat{Back: 2, Power: 12}, "]", "\n", "}\n"),
+		programOf("}\n", often),
 	} {
 		f.Add(program)
 	}
 	f.Fuzz(func(t *testing.T, program []byte) {
-		name, text := configtest.Text(program)
+		name, text := textOf(program)
 		files := configtest.Hostile{Files: map[string]string{name: string(text), "m/main.lke.hcl": "locals {\n  a = 1\n}\n"}}.FS()
 		var diags hcl.Diagnostics
-		steps(configtest.Within(t, func() int { return everything(t, files, &diags) }))
+		steps(within(t, func() int { return everything(t, files, &diags) }))
 	})
 }
 
@@ -122,7 +122,7 @@ func fuzzed() []configtest.Hostile {
 
 // steps has a branch for each power of two of a cost, so that the fuzzer, which
 // looks for branches, looks for what costs more.
-func steps(cost configtest.Cost) {
+func steps(cost usage) {
 	for n, unit := range []int64{int64(cost.CPU / time.Millisecond), cost.Heap >> 20} {
 		switch bits.Len64(uint64(unit)) + 16*n {
 		case 1:

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -228,22 +229,11 @@ func findCluster(ctx context.Context, lke *api.Client, cfg Config) (api.Cluster,
 		return found[0], nil
 	case 0:
 		return api.Cluster{}, wrongSetting{fmt.Sprintf(
-			"the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, orNone(labels))}
+			"the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, lint.Join(labels, 10))}
 	}
 	return api.Cluster{}, wrongSetting{fmt.Sprintf(
 		"the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the right one", len(found),
 		cfg.ClusterName)}
-}
-
-func orNone(labels []string) string {
-	const most = 10
-	if len(labels) == 0 {
-		return "none"
-	}
-	if len(labels) > most {
-		return strings.Join(labels[:most], ", ") + fmt.Sprintf(" and %d more", len(labels)-most)
-	}
-	return strings.Join(labels, ", ")
 }
 
 // readCatalog reads the catalogue from the API's public endpoints. If that fails, it returns the

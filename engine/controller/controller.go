@@ -169,7 +169,7 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 		Scheme: scheme.Scheme,
 		Logger: logger,
 		NewClient: func(cfg *rest.Config, opts client.Options) (client.Client, error) {
-			c, err := client.New(cfg, opts)
+			c, err := client.NewWithWatch(cfg, opts)
 			return kube.Fresh(c), err
 		},
 		// Karpenter reads its options from the context of each reconciler.

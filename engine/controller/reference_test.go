@@ -81,7 +81,7 @@ func TestMetricsReference(t *testing.T) {
 		}
 	}
 	golden.File(t, "../../kube/observability/metrics.md", []byte(b.String()))
-	for _, problem := range lint(t, slices.Concat(groups[:3]...)) {
+	for _, problem := range lintMetrics(t, slices.Concat(groups[:3]...)) {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}
 }
@@ -109,8 +109,8 @@ func cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;").Replace(text)
 }
 
-// lint runs Prometheus' linter on metrics, as they would be served.
-func lint(t *testing.T, all []metric) []promlint.Problem {
+// lintMetrics runs Prometheus' linter on metrics, as they would be served.
+func lintMetrics(t *testing.T, all []metric) []promlint.Problem {
 	t.Helper()
 	var b strings.Builder
 	for _, m := range all {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -71,7 +70,7 @@ func clock(before, there, after time.Time) Finding {
 // crds compares the CRDs of the cluster with those of this program.
 func (p Installation) crds(ctx context.Context) []Finding {
 	const of = "CRDs"
-	wanted, err := crd.All()
+	wanted, err := kube.CRDs()
 	if err != nil {
 		return notKnown(of, err)
 	}

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 func TestVersionsOfKubernetes(t *testing.T) {
@@ -85,7 +84,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestSameCRDs(t *testing.T) {
-	all, err := crd.All()
+	all, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

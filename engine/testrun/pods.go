@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -94,11 +95,11 @@ func (t *trying) manifests(name string) (objects []manifests.Object, err error) 
 	info, err := fs.Lstat(t.FS, root)
 	switch {
 	case err != nil:
-		return nil, cause(err)
+		return nil, files.Cause(err)
 	case info.IsDir():
 		found, err := manifests.Directory{FS: t.FS, Root: root, Kinds: workload.Kinds()}.Read()
 		if err != nil {
-			return nil, cause(err)
+			return nil, files.Cause(err)
 		}
 		notes, missing := found.Notes()
 		t.note(notes)
@@ -111,7 +112,7 @@ func (t *trying) manifests(name string) (objects []manifests.Object, err error) 
 	}
 	opened, err := t.FS.Open(root)
 	if err != nil {
-		return nil, cause(err)
+		return nil, files.Cause(err)
 	}
 	defer opened.Close()
 	return manifests.Read(root, opened)
@@ -124,15 +125,6 @@ func (t *trying) note(notes []string) {
 			t.outcome.Notes = append(t.outcome.Notes, note)
 		}
 	}
-}
-
-// cause is an error without the operation and the path that a file system adds.
-func cause(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
 }
 
 // compare says what going from the base of the run to the directory does.

@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -172,12 +173,12 @@ func (t *trying) read() (err error) {
 		}
 		file, err := t.FS.Open(name)
 		if err != nil {
-			return fmt.Errorf("snapshot %s: %w", t.run.Snapshot, cause(err))
+			return fmt.Errorf("snapshot %s: %w", t.run.Snapshot, files.Cause(err))
 		}
 		defer file.Close()
 		snapshot, err := compare.ReadSnapshot(file)
 		if err != nil {
-			return fmt.Errorf("snapshot %s: %w", t.run.Snapshot, cause(err))
+			return fmt.Errorf("snapshot %s: %w", t.run.Snapshot, files.Cause(err))
 		}
 		t.snapshot, t.at = &snapshot, snapshot.Taken
 	}

@@ -44,7 +44,12 @@ func ReadDuring(object map[string]any) (*During, error) {
 		return nil, nil
 	}
 	var d During
-	if err := utiljson.Unmarshal([]byte(text), &d); err != nil {
+	var fields map[string]any // not d: inside of typed values, JSON reads whole numbers as float64
+	err := utiljson.Unmarshal([]byte(text), &fields)
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &d)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read the annotation %s of %s: %w", AnnotationDuring, KeyOf(object), err)
 	}
 	if len(d.Windows) > maxWindows {
@@ -52,11 +57,10 @@ func ReadDuring(object map[string]any) (*During, error) {
 			AnnotationDuring, KeyOf(object), len(d.Windows), maxWindows)
 	}
 	for _, values := range d.Values() {
-		for path, value := range values {
+		for path := range values {
 			if !strings.HasPrefix(path, "spec.") || strings.HasPrefix(path, "spec.template") {
 				return nil, fmt.Errorf("read the annotation %s of %s: it may not set %s", AnnotationDuring, KeyOf(object), path)
 			}
-			values[path] = integers(value)
 		}
 	}
 	slices.SortStableFunc(d.Windows, func(a, b DuringWindow) int { return strings.Compare(a.Name, b.Name) })
@@ -70,25 +74,6 @@ func (d *During) Values() (all []map[string]any) {
 		all = append(all, w.Set)
 	}
 	return all
-}
-
-// integers turns whole numbers, which JSON reads as float64 inside of typed values, into int64.
-func integers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, inner := range v {
-			v[key] = integers(inner)
-		}
-	case []any:
-		for i, inner := range v {
-			v[i] = integers(inner)
-		}
-	case float64:
-		if whole := int64(v); float64(whole) == v {
-			return whole
-		}
-	}
-	return v
 }
 
 // WithDuring returns a copy of an object with the annotation, in a form that is the same for the same content. Nil

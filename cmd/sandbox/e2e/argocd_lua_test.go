@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -183,7 +182,7 @@ func timeless(t *testing.T, obj map[string]any) map[string]any {
 // script must not be tested with fields that no controller writes.
 func TestTheTestDataOfArgoCDCanExist(t *testing.T) {
 	t.Parallel()
-	crds, err := crd.All()
+	crds, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 // wishes are specs of a NodePool that managers may apply.
@@ -54,7 +53,7 @@ func TestPredictedApplyIsTheServersApply(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	crds, err := crd.All()
+	crds, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

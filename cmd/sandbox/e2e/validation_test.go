@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 // A corpus is a valid object, and mutations of it.
@@ -32,7 +31,7 @@ type corpus struct {
 // objects, refuse the same, and name the same fields.
 func TestValidationAgrees(t *testing.T) {
 	t.Parallel()
-	crds, err := crd.All()
+	crds, err := kube.CRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package crd_test
+package schemas_test
 
 import (
 	"cmp"
@@ -16,11 +16,10 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-const nodePlanDoc = "../nodeplan.md"
+const nodePlanDoc = "nodeplan.md"
 
 // TestNodePlanReference compares the tables of schemas/nodeplan.md with the CRD. With -update, as
 // in make generate, it rewrites them.
@@ -42,11 +41,7 @@ func TestNodePlanReference(t *testing.T) {
 // tables returns the tables of spec and status, and of the objects in them.
 func tables(t *testing.T) string {
 	t.Helper()
-	all, err := crd.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, definition := range all {
+	for _, definition := range definitions(t) {
 		if definition.Spec.Names.Kind == "NodePlan" {
 			schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 			return table("spec", schema.Properties["spec"]) + table("status", schema.Properties["status"])
@@ -110,7 +105,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), "../lkeplan/v1alpha1/nodeplan_status.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "lkeplan/v1alpha1/nodeplan_status.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +129,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 // TestAcceptedDurationsCanBeParsed: a single NodePlan that cannot be decoded would break listing
 // all NodePlans of the cluster.
 func TestAcceptedDurationsCanBeParsed(t *testing.T) {
-	all, err := crd.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := definitions(t)
 	i := slices.IndexFunc(all,
 		func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Spec.Names.Kind == "NodePlan" })
 	spec := all[i].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties

@@ -1,4 +1,4 @@
-package configtest
+package compile_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/lkeplan/lkeplan/config/configtest"
 )
 
 // The limit of work for each input of up to 256 KiB by any author. Work for declared objects is
@@ -22,15 +24,15 @@ const (
 	perObjectHeap = 50 << 10
 )
 
-// A Cost is the cost of a function: CPU time as measured by CPU, and the maximum growth of the
+// A usage is the cost of a function: CPU time as measured by configtest.CPU, and the maximum growth of the
 // heap, including garbage.
-type Cost struct {
+type usage struct {
 	CPU  time.Duration
 	Heap int64
 }
 
-// CostOf measures the cost of a function. Nothing else must run in the process.
-func CostOf(do func()) Cost {
+// costOf measures the cost of a function. Nothing else must run in the process.
+func costOf(do func()) usage {
 	runtime.GC()
 	before := heap()
 	peak := make(chan int64)
@@ -48,9 +50,9 @@ func CostOf(do func()) Cost {
 			}
 		}
 	}()
-	cpu := CPU(do)
+	cpu := configtest.CPU(do)
 	close(done)
-	return Cost{cpu, <-peak - before}
+	return usage{cpu, <-peak - before}
 }
 
 func heap() int64 {
@@ -59,24 +61,24 @@ func heap() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// Within fails a test if the cost of a function exceeds the limit. The function returns the number
+// within fails a test if the cost of a function exceeds the limit. The function returns the number
 // of objects that it compiled. A busy machine counts up to 50% more for the same work, because its
-// cores share caches, and a slow one still more, as Slowness returns. That much is allowed, and a
+// cores share caches, and a slow one still more, as slowness returns. That much is allowed, and a
 // cost beyond it is measured again.
-func Within(t *testing.T, do func() (objects int)) Cost {
+func within(t *testing.T, do func() (objects int)) usage {
 	t.Helper()
 	var objects int
 	run := func() { objects = do() }
-	cost := CostOf(run)
-	bound := Cost{maxCPU + time.Duration(objects)*perObjectCPU, maxHeap + int64(objects)*perObjectHeap}
-	allowed := Cost{bound.CPU * 3 / 2, bound.Heap}
+	cost := costOf(run)
+	bound := usage{maxCPU + time.Duration(objects)*perObjectCPU, maxHeap + int64(objects)*perObjectHeap}
+	allowed := usage{bound.CPU * 3 / 2, bound.Heap}
 	over := func() bool { return cost.CPU > allowed.CPU || cost.Heap > allowed.Heap }
 	for range 2 {
 		if over() {
-			slow, again := Slowness(), CostOf(run)
-			slow = (slow + Slowness()) / 2
+			slow, again := slowness(), costOf(run)
+			slow = (slow + slowness()) / 2
 			t.Logf("%v; a fixed amount of work takes %.2f times as long as expected", again, slow)
-			cost = Cost{min(cost.CPU, again.CPU), min(cost.Heap, again.Heap)}
+			cost = usage{min(cost.CPU, again.CPU), min(cost.Heap, again.Heap)}
 			allowed.CPU = max(allowed.CPU, time.Duration(float64(bound.CPU)*1.5*slow))
 		}
 	}
@@ -87,7 +89,7 @@ func Within(t *testing.T, do func() (objects int)) Cost {
 	return cost
 }
 
-// fixedWork is the work that Slowness measures. It contains none of our code, which the limits are
+// fixedWork is the work that slowness measures. It contains none of our code, which the limits are
 // for.
 const fixedWork = 50
 
@@ -95,11 +97,11 @@ const fixedWork = 50
 // server at 2 GHz.
 const fixedWorkTakes = 100 * time.Millisecond
 
-// Slowness returns how much longer this machine currently takes for a fixed amount of work than the
+// slowness returns how much longer this machine currently takes for a fixed amount of work than the
 // machine that the limits are for; at least 1.
-func Slowness() float64 {
+func slowness() float64 {
 	text := []byte(strings.Repeat("a = [for x in range(10) : \"${x}-${upper(local.b)}\" if x > 3]\n", 100))
-	took := CPU(func() {
+	took := configtest.CPU(func() {
 		for range fixedWork {
 			_, _ = hclsyntax.ParseConfig(text, "", hcl.InitialPos)
 		}
@@ -107,6 +109,6 @@ func Slowness() float64 {
 	return max(1, float64(took)/float64(fixedWorkTakes))
 }
 
-func (c Cost) String() string {
+func (c usage) String() string {
 	return fmt.Sprintf("%v, %d MiB", c.CPU.Round(time.Millisecond), c.Heap>>20)
 }

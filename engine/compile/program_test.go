@@ -1,36 +1,39 @@
-package configtest
+package compile_test
 
 import (
 	"bytes"
 	"strconv"
 )
 
-// Text generates a configuration from bytes that a fuzzer changes. Each byte stands for a fragment
+// mostWritten is below the size limit of a file.
+const mostWritten = 250 << 10
+
+// textOf generates a configuration from bytes that a fuzzer changes. Each byte stands for a fragment
 // of the language, or repeats the last fragments. So a few bytes generate a file of maximum size,
 // and a change of one byte generates another that is mostly valid. The first byte selects native
 // syntax, JSON, or the literal text that follows it.
-func Text(program []byte) (name string, text []byte) {
+func textOf(program []byte) (name string, text []byte) {
 	if len(program) == 0 {
 		return "main.lke.hcl", nil
 	}
 	first, program := program[0], program[1:]
 	switch first % 4 {
 	case 0:
-		return "main.lke.hcl", program[:min(len(program), room)]
+		return "main.lke.hcl", program[:min(len(program), mostWritten)]
 	case 1:
-		return "main.lke.json", program[:min(len(program), room)]
+		return "main.lke.json", program[:min(len(program), mostWritten)]
 	case 2:
-		return "main.lke.json", write(program, jsonFragments)
+		return "main.lke.json", runProgram(program, jsonFragments)
 	}
-	return "main.lke.hcl", write(program, nativeFragments)
+	return "main.lke.hcl", runProgram(program, nativeFragments)
 }
 
-// write runs a program. Byte 255 is followed by how much to repeat, and how often as a power of
+// runProgram runs a program. Byte 255 is followed by how much to repeat, and how often as a power of
 // two; byte 254 by a literal byte.
-func write(program []byte, fragments []string) []byte {
+func runProgram(program []byte, fragments []string) []byte {
 	var text []byte
 	var starts []int // of the fragments so far
-	for i := 0; i < len(program) && len(text) < room; i++ {
+	for i := 0; i < len(program) && len(text) < mostWritten; i++ {
 		at := len(text)
 		switch op := program[i]; {
 		case op == 255 && i+2 < len(program):
@@ -49,13 +52,13 @@ func write(program []byte, fragments []string) []byte {
 		}
 		starts = append(starts, at)
 	}
-	return text[:min(len(text), room)]
+	return text[:min(len(text), mostWritten)]
 }
 
 // appendOften repeats a part, with a new number for each hash sign.
 func appendOften(text, part []byte, n int) []byte {
 	for i := range n {
-		if len(text)+len(part) > room {
+		if len(text)+len(part) > mostWritten {
 			break
 		}
 		text = append(text, bytes.ReplaceAll(part, []byte("#"), strconv.AppendInt(nil, int64(i), 10))...)
@@ -63,12 +66,12 @@ func appendOften(text, part []byte, n int) []byte {
 	return text
 }
 
-// Program returns the program that writes fragments. Other text is written byte by byte.
-func Program(parts ...any) []byte {
+// programOf returns the program that writes fragments. Other text is written byte by byte.
+func programOf(parts ...any) []byte {
 	program := []byte{3}
 	for _, part := range parts {
 		switch part := part.(type) {
-		case Repeat:
+		case repeat:
 			program = append(program, 255, byte(part.Back-1), byte(part.Power))
 		case string:
 			program = append(program, encode(part)...)
@@ -77,8 +80,8 @@ func Program(parts ...any) []byte {
 	return program
 }
 
-// A Repeat repeats the last fragments of a program. The number of repetitions is a power of two.
-type Repeat struct{ Back, Power int }
+// A repeat repeats the last fragments of a program. The number of repetitions is a power of two.
+type repeat struct{ Back, Power int }
 
 func encode(part string) (program []byte) {
 	for i, fragment := range nativeFragments {

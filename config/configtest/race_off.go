@@ -1,6 +1,0 @@
-//go:build !race
-
-package configtest
-
-// Slower is the factor by which everything is slower with the race detector.
-const Slower = 1
