@@ -20,11 +20,10 @@ func setDuring(pool *karpv1.NodePool, path string, now time.Time) string {
 	if pool == nil || pool.Annotations[manifest.AnnotationDuring] == "" {
 		return ""
 	}
-	live, err := manifest.Untyped(pool)
+	live, err := untyped(schemas.Pool, pool)
 	if err != nil {
 		return ""
 	}
-	live["apiVersion"], live["kind"] = schemas.Pool.Object.APIVersion, schemas.Pool.Object.Kind // lists leave them out
 	name, until, err := during.Cause(live, path, now, kube.SameFields(live))
 	switch {
 	case err != nil:
@@ -37,6 +36,16 @@ func setDuring(pool *karpv1.NodePool, path string, now time.Time) string {
 		text += " until " + until.UTC().Format("Mon 2 Jan 15:04 UTC")
 	}
 	return text
+}
+
+// untyped is a typed object of a block, with its apiVersion and kind, which lists leave out.
+func untyped(block schemas.Block, typed any) (map[string]any, error) {
+	object, err := manifest.Untyped(typed)
+	if err != nil {
+		return nil, err
+	}
+	object["apiVersion"], object["kind"] = block.Object.APIVersion, block.Object.Kind
+	return object, nil
 }
 
 // limitedDuring is setDuring for a sentence about the limits of the pool; "" for other sentences about why the pool

@@ -230,20 +230,15 @@ func nodePlanOf(np *lkeplanv1alpha1.NodePlan) NodePlanStatus {
 	s := np.Status
 	n := NodePlanStatus{
 		Namespace: np.Namespace, Name: np.Name, State: nodeplan.State(np), Applied: s.LastAppliedRevision,
-		Outdated: s.Outdated,
+		Outdated: s.Outdated, Settings: nodeplan.Settings(np),
+		NextSwitch: moment(ptr.Deref(s.NextSwitch, metav1.Time{}).Time),
+		NextWindow: moment(ptr.Deref(s.NextWindow, metav1.Time{}).Time),
 	}
 	if s.LastAttemptedRevision != s.LastAppliedRevision {
 		n.Tried = s.LastAttemptedRevision
 	}
 	if ready := meta.FindStatusCondition(s.Conditions, fluxmeta.ReadyCondition); ready != nil {
 		n.Since = moment(ready.LastTransitionTime.Time)
-	}
-	n.Settings = nodeplan.Settings(np)
-	if s.NextSwitch != nil {
-		n.NextSwitch = moment(s.NextSwitch.Time)
-	}
-	if s.NextWindow != nil {
-		n.NextWindow = moment(s.NextWindow.Time)
 	}
 	if open := forecast.Current(np); open != nil {
 		n.Forecast = forecast.Progress(forecast.Bounded(s.Forecasts)[0], open.Total, s.Drift)

@@ -26,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -125,28 +126,25 @@ func drift(obj map[string]any) (says []Remark, err error) {
 
 // objects are the pools of Linode and their classes, in the form of a plan.
 func (w *reader) objects() (objects []config.Object, err error) {
-	add := func(apiVersion, kind, block string, obj any) error {
-		fields, err := manifest.Untyped(obj)
+	add := func(block schemas.Block, obj metav1.Object) error {
+		fields, err := untyped(block, obj)
 		if err != nil {
-			return err
+			return fmt.Errorf("read %s %s: %w", block.Object.Kind, obj.GetName(), err)
 		}
-		fields["apiVersion"], fields["kind"] = apiVersion, kind
-		o := config.Object{Manifest: fields, Defaulted: fields}
-		o.Addr = config.Addr{Type: block, Name: o.Name()}
-		objects = append(objects, o)
+		addr := config.Addr{Type: block.Type, Name: obj.GetName()}
+		objects = append(objects, config.Object{Addr: addr, Manifest: fields, Defaulted: fields})
 		return nil
 	}
 	for _, class := range w.Snapshot.Classes {
-		if err := add(linodev1alpha1.GroupVersion.String(), "LinodeNodeClass", "node_class", class); err != nil {
-			return nil, fmt.Errorf("read LinodeNodeClass %s: %w", class.Name, err)
+		if err := add(schemas.NodeClass, class); err != nil {
+			return nil, err
 		}
 	}
 	for _, pool := range w.Snapshot.Pools {
-		if classOf(pool) == "" {
-			continue
-		}
-		if err := add("karpenter.sh/v1", "NodePool", "pool", pool); err != nil {
-			return nil, fmt.Errorf("read NodePool %s: %w", pool.Name, err)
+		if classOf(pool) != "" {
+			if err := add(schemas.Pool, pool); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return objects, nil

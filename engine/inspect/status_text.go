@@ -46,7 +46,8 @@ func (s Status) Text(v StatusView) string {
 
 // headline is the totals.
 func (s Status) headline() string {
-	text := diag.Counted(s.declared(), "pool")
+	declared := keep(s.Pools, func(p PoolStatus) bool { return p.Name != "" })
+	text := diag.Counted(len(declared), "pool")
 	if s.Nodes == nil {
 		text += "; the number of nodes is unknown"
 	} else {
@@ -70,15 +71,6 @@ func (s Status) headline() string {
 		return text + "; no pod is waiting for a node"
 	}
 	return text + "; " + are(pods, "pod") + " waiting for a node"
-}
-
-func (s Status) declared() (n int) {
-	for _, p := range s.Pools {
-		if p.Name != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // page is what is being written.
@@ -122,14 +114,9 @@ func costText(cost catalog.Price, unpriced int) string {
 // pools writes a line for each pool, and below it what there is to report.
 func (p *page) pools(pools []PoolStatus, all bool) {
 	rows := [][]string{{"POOL", "NODES", "STATE", "MONTHLY COST", "LIMITS"}}
-	silent, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of the pools that are left out
-	for _, pool := range pools {
-		if pool.quiet() {
-			silent++
-		}
-	}
+	silent := len(keep(pools, PoolStatus.quiet))
+	folded, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of the pools that are left out
 	var shown []PoolStatus
-	folded := 0
 	for _, pool := range pools {
 		if !all && silent > quiet && pool.quiet() && pool.Nodes != nil {
 			folded++

@@ -65,7 +65,7 @@ func (t table) fit(width int) (table, []int) {
 	if width <= 0 {
 		width = t.sum(widths, mostBar)
 	}
-	if bar := t.bars(widths, width); bar < leastBar {
+	if t.sum(widths, leastBar) > width {
 		t = t.without(func(c column) bool { return c.spare == 1 })
 		widths = t.natural()
 	}
@@ -81,11 +81,15 @@ func (t table) fit(width int) (table, []int) {
 			}
 		}
 	}
-	bar := min(max(t.bars(widths, width), leastBar), mostBar)
+	var bars []int
 	for i, c := range t.columns {
 		if c.bar {
-			widths[i] = bar + percent
+			bars = append(bars, i)
 		}
+	}
+	room := width - t.sum(widths, 0)
+	for _, i := range bars {
+		widths[i] = min(max(room/len(bars), leastBar), mostBar) + percent
 	}
 	return t, widths
 }
@@ -127,23 +131,6 @@ func (t table) sum(widths []int, bar int) (n int) {
 		}
 	}
 	return n - 1
-}
-
-// bars is the width of each bar.
-func (t table) bars(widths []int, width int) int {
-	bars := 0
-	for _, c := range t.columns {
-		if c.bar {
-			bars++
-		}
-	}
-	if bars == 0 {
-		if t.sum(widths, 0) > width {
-			return 0
-		}
-		return leastBar
-	}
-	return (width - t.sum(widths, 0)) / bars
 }
 
 func (t table) without(out func(column) bool) table {

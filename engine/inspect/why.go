@@ -24,7 +24,7 @@ import (
 
 // Question is the object to explain.
 type Question struct {
-	Kind      string // one of Kinds
+	Kind      string // one of QuestionKinds
 	Namespace string // of a pod
 	Name      string
 }
@@ -109,10 +109,8 @@ func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, 
 		return a, w.node(ctx, &a)
 	case "claim":
 		return a, w.claim(ctx, &a)
-	case "pool":
-		return a, w.pool(&a)
 	}
-	return a, fmt.Errorf("why explains %s, not %q", strings.Join(QuestionKinds(), ", "), q.Kind)
+	return a, w.pool(&a)
 }
 
 // reader makes a Status and Answers of a snapshot, whose lists are sorted.

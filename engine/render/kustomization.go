@@ -40,12 +40,11 @@ func Write(dir string, objects []map[string]any) (written, deleted int, err erro
 		return 0, 0, fmt.Errorf("open %s: %w", dir, files.Cause(err))
 	}
 	defer root.Close()
-	t := tree{dir, root}
-	earlier, err := t.earlier()
+	earlier, err := earlierFiles(root)
 	if err != nil {
 		return 0, 0, err
 	}
-	deleted, err = t.update(earlier, contents)
+	deleted, err = update(root, earlier, contents)
 	return len(contents), deleted, err
 }
 
@@ -88,19 +87,13 @@ func kept(object map[string]any) map[string]any {
 	return manifest.Annotated(object, schemas.FluxPrune, "disabled")
 }
 
-// tree is a directory that is written to.
-type tree struct {
-	dir  string
-	root *os.Root
-}
-
-// earlier lists the files that an earlier run has written.
-func (t tree) earlier() (names []string, err error) {
-	list, err := t.root.ReadFile(marker)
+// earlierFiles lists the files of a directory that an earlier run has written.
+func earlierFiles(root *os.Root) (names []string, err error) {
+	list, err := root.ReadFile(marker)
 	if errors.Is(err, fs.ErrNotExist) {
-		entries, err := fs.ReadDir(t.root.FS(), ".")
+		entries, err := fs.ReadDir(root.FS(), ".")
 		if err == nil && len(entries) > 0 {
-			err = fmt.Errorf("%s is not empty and was not created by lkeplan; choose a new directory", t.dir)
+			err = fmt.Errorf("%s is not empty and was not created by lkeplan; choose a new directory", root.Name())
 		}
 		return nil, err
 	}
@@ -116,19 +109,19 @@ func (t tree) earlier() (names []string, err error) {
 
 // update writes the files, and deletes those of an earlier run that are not among
 // them.
-func (t tree) update(earlier []string, contents map[string][]byte) (deleted int, err error) {
+func update(root *os.Root, earlier []string, contents map[string][]byte) (deleted int, err error) {
 	names := slices.Sorted(maps.Keys(contents))
 	for _, name := range names {
-		if _, err := t.root.Lstat(name); err == nil && !slices.Contains(earlier, name) {
-			return 0, fmt.Errorf("%s/%s exists and was not written by lkeplan; move it elsewhere", t.dir, name)
+		if _, err := root.Lstat(name); err == nil && !slices.Contains(earlier, name) {
+			return 0, fmt.Errorf("%s/%s exists and was not written by lkeplan; move it elsewhere", root.Name(), name)
 		}
 	}
 	// The list is written first: wherever this ends, the next run knows its files.
-	if err := t.mark(slices.Concat(earlier, names)); err != nil {
+	if err := mark(root, slices.Concat(earlier, names)); err != nil {
 		return 0, err
 	}
 	for _, name := range names {
-		if err := files.ReplaceIn(t.root, name, contents[name]); err != nil {
+		if err := files.ReplaceIn(root, name, contents[name]); err != nil {
 			return 0, err
 		}
 	}
@@ -136,16 +129,16 @@ func (t tree) update(earlier []string, contents map[string][]byte) (deleted int,
 		if contents[name] != nil {
 			continue
 		}
-		if err := t.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return deleted, fmt.Errorf("delete %s: %w", name, files.Cause(err))
 		}
 		deleted++
 	}
-	return deleted, t.mark(names)
+	return deleted, mark(root, names)
 }
 
 // mark lists the files that are Write's own.
-func (t tree) mark(names []string) error {
+func mark(root *os.Root, names []string) error {
 	slices.Sort(names)
-	return files.ReplaceIn(t.root, marker, []byte(markerHeader+strings.Join(slices.Compact(names), "\n")+"\n"))
+	return files.ReplaceIn(root, marker, []byte(markerHeader+strings.Join(slices.Compact(names), "\n")+"\n"))
 }

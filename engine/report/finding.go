@@ -32,7 +32,7 @@ const (
 // findings are what a reviewer should check, worst first: what refuses the plan, deleted nodes, replaced nodes, then the
 // rest in the order of the report.
 func findings(r Report) (list []finding) {
-	v := plainText.view(r, true)
+	v := plainText.view(r, true, nil)
 	for _, g := range v.Guards {
 		list = append(list, ofGuard(g))
 	}

@@ -63,12 +63,12 @@ type group struct {
 func pageOf(r Report) page {
 	s := r.Summary()
 	v := page{
-		view: plainText.view(r, true), Dirs: r.overview(), Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: pageTitle(r), Tone: "good",
+		view: plainText.view(r, true, nil), Dirs: r.overview(), Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: pageTitle(r), Tone: "good",
 		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r),
 	}
 	v.Groups = groups(v.Entries)
 	switch {
-	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+len(r.failed()) > 0:
+	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+r.failed() > 0:
 		v.Tone = "bad"
 	case len(s.Rolled) > 0:
 		v.Tone = "warn"

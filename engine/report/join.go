@@ -177,14 +177,14 @@ func currently(parts []Report) *catalog.Money {
 	return &sum
 }
 
-// failed are the directories without a plan.
-func (r Report) failed() (parts []Report) {
+// failed counts the directories without a plan.
+func (r Report) failed() (n int) {
 	for _, part := range r.Parts {
 		if part.Failed != "" {
-			parts = append(parts, part)
+			n++
 		}
 	}
-	return parts
+	return n
 }
 
 // unchanged are the directories in which nothing changes.

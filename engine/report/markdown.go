@@ -29,7 +29,7 @@ func Markdown(w io.Writer, r Report, o Options) error {
 
 // fitting is the longest comment that fits, or the shortest one if none fits.
 func fitting(r Report, o Options, fits func(string) bool) string {
-	view := code.view(r, o.All)
+	view := code.view(r, o.All, nil)
 	for d := allDetails; ; d-- {
 		c := &comment{view: view, detail: d, apply: o.Apply}
 		if text := c.write(o.Target); d == onlyNames || fits(text) {
@@ -96,7 +96,7 @@ func verdict(r Report) string {
 	}
 	if r.Refused() {
 		text = "🛑 refused; " + text
-	} else if r.Summary().Conflicts+len(r.failed()) > 0 {
+	} else if r.Summary().Conflicts+r.failed() > 0 {
 		text = "🛑 " + text
 	}
 	return text

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
@@ -15,7 +13,7 @@ import (
 // Text writes a plan for people: a paragraph for each object, with a line for each field and its effect on nodes, then
 // drift, guards and a summary. It has no diagnostics: commands print them with their source.
 func Text(w io.Writer, r Report, o Options) error {
-	p, v := newText(o), plainText.view(r.located(o.Path), o.All)
+	p, v := newText(o), plainText.view(r, o.All, o.Path)
 	if v.Versus != "" {
 		p.Sentence(0, unstyled(v.Versus))
 	}
@@ -62,31 +60,6 @@ func Text(w io.Writer, r Report, o Options) error {
 	p.summary(r, o)
 	_, err := io.WriteString(w, p.String())
 	return err
-}
-
-// located returns the report with file names replaced by path.
-func (r Report) located(path func(string) string) Report {
-	if path == nil {
-		return r
-	}
-	r.Changes, r.Verdicts = slices.Clone(r.Changes), slices.Clone(r.Verdicts)
-	name := func(at *hcl.Range) {
-		if at.Filename != "" {
-			at.Filename = path(at.Filename)
-		}
-	}
-	for i := range r.Changes {
-		c := &r.Changes[i]
-		name(&c.Source)
-		c.Fields = slices.Clone(c.Fields)
-		for j := range c.Fields {
-			name(&c.Fields[j].Source)
-		}
-	}
-	for i := range r.Verdicts {
-		name(&r.Verdicts[i].Source)
-	}
-	return r
 }
 
 var signs = map[plan.Action]string{
@@ -211,7 +184,7 @@ func (p *text) overview(r Report) {
 // summary writes the last lines of a plan.
 func (p *text) summary(r Report, o Options) {
 	s := r.Summary()
-	if n := len(r.failed()); n > 0 {
+	if n := r.failed(); n > 0 {
 		p.Sentence(0, inStyle(p.Bad, fmt.Sprintf("No plan for %d of %d directories.", n, len(r.Parts))))
 	}
 	switch {

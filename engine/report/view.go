@@ -96,11 +96,11 @@ type poolRow struct {
 	Obstacles      []string
 }
 
-// view builds the view of a report. With all, each object has a separate entry.
-func (v escaper) view(r Report, all bool) view {
+// view builds the view of a report. With all, each object has a separate entry. Path is that of Options.
+func (v escaper) view(r Report, all bool, path func(string) string) view {
 	view := view{Report: r, Versus: v.versus(r), Pods: v.workloadView(r.Workloads, mostLost)}
 	for _, e := range entries(r.Changes, all) {
-		view.Entries = append(view.Entries, v.entry(e))
+		view.Entries = append(view.Entries, v.entry(e, path))
 	}
 	for _, d := range r.Drift {
 		row := driftRow{Drift: d, Addr: v(d.Addr), Path: fieldPath(schemas.TypeOf(d.Kind), d.Path), By: v.list(d.Owners), Apply: "apply is refused"}
@@ -112,7 +112,7 @@ func (v escaper) view(r Report, all bool) view {
 	}
 	for _, d := range r.Verdicts {
 		if d.Status != plan.Passed {
-			view.Guards = append(view.Guards, guardRow{d, v.verdict(d), at(d.Source)})
+			view.Guards = append(view.Guards, guardRow{d, v.verdict(d), at(d.Source, path)})
 		}
 	}
 	for _, p := range r.Rolling {
@@ -130,9 +130,9 @@ func (v escaper) view(r Report, all bool) view {
 	return view
 }
 
-func (v escaper) entry(e entry) entryView {
+func (v escaper) entry(e entry, path func(string) string) entryView {
 	row := entryView{
-		entry: e, Addr: v(e.Addr), Place: at(e.Source), Others: v.others(e), Headline: v.headline(e.Change),
+		entry: e, Addr: v(e.Addr), Place: at(e.Source, path), Others: v.others(e), Headline: v.headline(e.Change),
 		Consequence: v.consequenceOf(e), Obstacles: v.obstacles(e.Impacts()), Costs: costRows(e.Change),
 	}
 	for _, found := range e.Conflicts {
@@ -142,7 +142,7 @@ func (v escaper) entry(e entry) entryView {
 		if e.Action == plan.Create && implied(f) {
 			continue
 		}
-		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source)}
+		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source, path)}
 		field.Before, field.After = fieldValues(e.Change, f)
 		switch {
 		case f.Before == nil:

@@ -102,7 +102,7 @@ func headline(r Report) string {
 	if s.Conflicts > 0 {
 		parts = append(parts, diag.Counted(s.Conflicts, "field")+" set by others")
 	}
-	if n := len(r.failed()); n > 0 {
+	if n := r.failed(); n > 0 {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
 	}
 	if len(r.Repriced) > 0 {
@@ -514,10 +514,13 @@ func addresses(changes []plan.Change) []string {
 	return names
 }
 
-// at is a place in the source, as FILE:LINE; "" if it is unknown.
-func at(r hcl.Range) string {
+// at is a place in the source, as FILE:LINE; "" if it is unknown. Path is that of Options.
+func at(r hcl.Range, path func(string) string) string {
 	if r.Filename == "" {
 		return ""
+	}
+	if path != nil {
+		r.Filename = path(r.Filename)
 	}
 	return fmt.Sprintf("%s:%d", diag.OneLine(r.Filename), r.Start.Line)
 }
