@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	"github.com/prometheus/client_golang/prometheus"
@@ -72,7 +71,8 @@ func (c *Replacements) Register(_ context.Context, mgr ctrl.Manager) error {
 		For(&karpv1.NodePool{}, builder.WithPredicates(templateChanges)).
 		Watches(&karpv1.NodeClaim{}, nodepool.NodeClaimEventHandler(),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: claimChanges})).
-		Watches(&corev1.Node{}, nodepool.NodeEventHandler(), builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeChanges})).
+		Watches(&corev1.Node{}, nodepool.NodeEventHandler(),
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeChanges})).
 		Watches(&linodev1alpha1.LinodeNodeClass{}, nodepool.NodeClassEventHandler(c.client),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: classChanges})).
 		Complete(c)
@@ -122,9 +122,6 @@ func classChanges(ev event.UpdateEvent) bool {
 	return okWas && okIs && (was.Hash() != is.Hash() || was.TargetVersion() != is.TargetVersion())
 }
 
-// cacheLag is when to look again where the cache is behind.
-const cacheLag = 100 * time.Millisecond
-
 // Reconcile decides about one NodePool and carries it out.
 func (c *Replacements) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var pool karpv1.NodePool
@@ -142,10 +139,8 @@ func (c *Replacements) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 		return ctrl.Result{}, nil
 	}
 	c.names[pool.Name] = pool.UID
-	if err := c.decide(ctx, &pool); apierrors.IsConflict(err) { // the cache is behind
-		return ctrl.Result{RequeueAfter: cacheLag}, nil
-	} else if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("NodePool %s: %w", pool.Name, err)
+	if err := c.decide(ctx, &pool); err != nil {
+		return nodeclaim.AfterWrite(fmt.Errorf("NodePool %s: %w", pool.Name, err))
 	}
 	return ctrl.Result{}, nil
 }
