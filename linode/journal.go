@@ -146,7 +146,7 @@ func (j *Journal) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		err = nodeclaim.PatchStatus(ctx, j.client, stored, &class)
 	}
 	if client.IgnoreNotFound(err) != nil {
-		return afterWrite(err)
+		return nodeclaim.AfterWrite(err)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

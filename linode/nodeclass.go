@@ -8,7 +8,6 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -138,10 +137,10 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return n.finalize(ctx, &class)
 	}
 	if err := n.stamp(ctx, &class); err != nil {
-		return afterWrite(err)
+		return nodeclaim.AfterWrite(err)
 	}
 	if err := n.validate(ctx, &class); err != nil {
-		return afterWrite(err)
+		return nodeclaim.AfterWrite(err)
 	}
 	return ctrl.Result{RequeueAfter: n.again(&class)}, nil
 }
@@ -156,15 +155,6 @@ func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 		return 0
 	}
 	return classEvery
-}
-
-// afterWrite is what a reconciler returns after a write: where another client wrote
-// first, it tries again without an error in the log.
-func afterWrite(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 // stamp writes finalizer and hash, and which cluster this is and where. When the hash
@@ -235,7 +225,7 @@ func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNo
 	}
 	stored := class.DeepCopy()
 	controllerutil.RemoveFinalizer(class, linodev1alpha1.Finalizer)
-	return afterWrite(n.client.Patch(ctx, class, nodeclaim.IfUnchanged(stored)))
+	return nodeclaim.AfterWrite(n.client.Patch(ctx, class, nodeclaim.IfUnchanged(stored)))
 }
 
 // validate sets the conditions.

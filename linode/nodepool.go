@@ -102,7 +102,7 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	stored := pool.DeepCopy()
 	n.validate(ctx, &pool)
 	if err := nodeclaim.PatchStatus(ctx, n.client, stored, &pool); err != nil {
-		return afterWrite(err)
+		return nodeclaim.AfterWrite(err)
 	}
 	return ctrl.Result{RequeueAfter: n.again(&pool)}, nil
 }

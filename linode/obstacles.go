@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/linode/api"
@@ -64,59 +65,59 @@ func silence(class *linodev1alpha1.LinodeNodeClass) string {
 	return ""
 }
 
+// fit is a NodePool that fits a pod, and what both require of a node.
+type fit struct {
+	pool *karpv1.NodePool
+	want scheduling.Requirements
+}
+
+// fitting are those of the NodePools that fit a pod.
+func fitting(pools []*karpv1.NodePool, pod *corev1.Pod) (fits []fit) {
+	for _, pool := range pools {
+		if want, ok := instancetype.ForPod(pool, pod); ok {
+			fits = append(fits, fit{pool, want})
+		}
+	}
+	return fits
+}
+
 // of returns why a pod waits: the obstacle that must be fixed first.
 func (o obstacles) of(pod *corev1.Pod) obstacle {
-	var first *karpv1.NodePool
-	for _, pool := range o.ready {
-		if _, ok := instancetype.ForPod(pool, pod); !ok {
-			continue
+	fits := fitting(o.ready, pod)
+	if len(fits) == 0 {
+		unready := fitting(o.unready, pod)
+		if len(unready) == 0 {
+			return obstacle{}
 		}
-		first = pool
-		if class := o.classes[pool.Spec.Template.Spec.NodeClassRef.Name]; class != nil && silence(class) != "" {
-			return obstacle{pool, ReasonSilence, nodeclaim.Shorten(silence(class) + "; a node is created when it answers again")}
-		}
-		break
+		pool := unready[0].pool
+		return obstacle{pool, reasonNotReady, fmt.Sprintf("NodePool %s is not ready, and no other NodePool fits this "+
+			"pod: %s", pool.Name, o.whyNot(pool))}
 	}
-	if first != nil && o.full[first.Name] != "" && !o.roomElsewhere(pod) {
+	first := fits[0].pool
+	if class := o.classes[first.Spec.Template.Spec.NodeClassRef.Name]; class != nil && silence(class) != "" {
+		return obstacle{first, ReasonSilence, nodeclaim.Shorten(silence(class) + "; a node is created when it answers again")}
+	}
+	roomElsewhere := slices.ContainsFunc(fits, func(f fit) bool { return o.full[f.pool.Name] == "" })
+	if why := o.full[first.Name]; why != "" && !roomElsewhere {
 		return obstacle{first, ReasonFull, nodeclaim.Shorten(fmt.Sprintf("NodePool %s: %s; the pod waits until one of "+
-			"them is removed",
-			first.Name, o.full[first.Name]))}
+			"them is removed", first.Name, why))}
 	}
-	if first != nil {
-		return o.stock(pod, first)
-	}
-	for _, pool := range o.unready {
-		if _, ok := instancetype.ForPod(pool, pod); ok {
-			return obstacle{pool, reasonNotReady, fmt.Sprintf("NodePool %s is not ready, and no other NodePool fits this "+
-				"pod: %s",
-				pool.Name, o.whyNot(pool))}
-		}
-	}
-	return obstacle{}
+	return o.stock(pod, fits)
 }
 
-// roomElsewhere reports whether a NodePool that is not full fits a pod.
-func (o obstacles) roomElsewhere(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(o.ready, func(pool *karpv1.NodePool) bool {
-		_, ok := instancetype.ForPod(pool, pod)
-		return ok && o.full[pool.Name] == ""
-	})
-}
-
-// stock returns the out-of-stock plan types that would fit a pod, and the one that is tried next. First is
-// the NodePool that the pod uses first.
-func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
+// stock returns the out-of-stock plan types that would fit a pod, and the one that is tried next. The pod uses the
+// first of the NodePools first.
+func (o obstacles) stock(pod *corev1.Pod, fits []fit) obstacle {
 	if len(o.blocked) == 0 {
 		return obstacle{}
 	}
-	requests := resources.RequestsForPods(pod)
-	next, of := o.next(pod, requests)
+	requests, first := resources.RequestsForPods(pod), fits[0]
+	next, of := o.next(fits, requests)
 	var out []string
 	for _, it := range o.types {
-		want, _ := instancetype.ForPod(first, pod)
 		until, blocked := o.blocked[it.Name]
-		if !blocked || want.Intersects(it.Requirements) != nil || !resources.Fits(requests, it.Allocatable()) ||
-			of == first && !dearer(next, it) {
+		if !blocked || first.want.Intersects(it.Requirements) != nil || !resources.Fits(requests, it.Allocatable()) ||
+			of == first.pool && !dearer(next, it) {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s (next attempt at %s)", it.Name, until.UTC().Format("15:04:05 UTC")))
@@ -128,23 +129,19 @@ func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
 	switch {
 	case next == nil:
 		text += "; no other plan type of its NodePools fits, so the pod waits for these"
-	case of != first:
+	case of != first.pool:
 		text += fmt.Sprintf("; %s of NodePool %s is tried next", next.Name, of.Name)
 	default:
 		text += fmt.Sprintf("; %s is tried next", next.Name)
 	}
-	return obstacle{first, ReasonStock, nodeclaim.Shorten(text)}
+	return obstacle{first.pool, ReasonStock, nodeclaim.Shorten(text)}
 }
 
 // next is the plan type that a pod would have a node of now, and of which NodePool; nil if there is none.
-func (o obstacles) next(pod *corev1.Pod, requests corev1.ResourceList) (*cloudprovider.InstanceType, *karpv1.NodePool) {
-	for _, pool := range o.ready {
-		want, ok := instancetype.ForPod(pool, pod)
-		if !ok {
-			continue
-		}
-		if fit := instancetype.Candidates(o.types, want, requests); len(fit) > 0 {
-			return fit[0], pool
+func (o obstacles) next(fits []fit, requests corev1.ResourceList) (*cloudprovider.InstanceType, *karpv1.NodePool) {
+	for _, f := range fits {
+		if types := instancetype.Candidates(o.types, f.want, requests); len(types) > 0 {
+			return types[0], f.pool
 		}
 	}
 	return nil, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,11 +32,9 @@ const relabelAgain = time.Second
 // Relabeler is the controller that carries out what package inplace decides: it writes the labels and annotations that
 // change in place on the NodeClaims and Nodes of a NodePool.
 type Relabeler struct {
-	client client.Client
-	events events.EventRecorder
-	behind *prometheus.GaugeVec
-
-	mu      sync.Mutex
+	client  client.Client
+	events  events.EventRecorder
+	behind  *prometheus.GaugeVec
 	changed map[string]map[string]bool // Nodes written since the last event, by NodePool
 }
 
@@ -93,13 +90,15 @@ func (c *Relabeler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 			continue
 		}
 		wrote, err := c.write(ctx, template, nc)
-		if conflict := apierrors.IsConflict(err); conflict || wrote {
-			conflicts = conflicts || conflict
-			behind++
-		} else if err != nil {
-			behind++
+		switch {
+		case apierrors.IsConflict(err):
+			conflicts = true
+		case err != nil:
 			errs = append(errs, err)
+		case !wrote:
+			continue
 		}
+		behind++
 	}
 	c.behind.WithLabelValues(pool.Name).Set(float64(behind))
 	if err := errors.Join(errs...); err != nil {
@@ -128,15 +127,19 @@ func (c *Relabeler) write(ctx context.Context, template inplace.Template, nc *ka
 	if claim != nil {
 		err := c.client.Patch(ctx, claim, nodeclaim.IfUnchanged(nc))
 		if client.IgnoreNotFound(err) != nil {
-			return true, fmt.Errorf("write the labels of NodeClaim %s: %w", nc.Name, err)
+			return false, fmt.Errorf("write the labels of NodeClaim %s: %w", nc.Name, err)
 		}
 	}
 	if changed != nil {
 		err := c.client.Patch(ctx, changed, nodeclaim.IfUnchanged(node))
 		if client.IgnoreNotFound(err) != nil {
-			return true, fmt.Errorf("write the labels of Node %s: %w", node.Name, err)
+			return false, fmt.Errorf("write the labels of Node %s: %w", node.Name, err)
 		}
-		c.note(nc.Labels[karpv1.NodePoolLabelKey], node.Name)
+		pool := nc.Labels[karpv1.NodePoolLabelKey]
+		if c.changed[pool] == nil {
+			c.changed[pool] = map[string]bool{}
+		}
+		c.changed[pool][node.Name] = true
 	}
 	return claim != nil || changed != nil, nil
 }
@@ -157,21 +160,10 @@ func (c *Relabeler) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.Nod
 	return &node, nil
 }
 
-func (c *Relabeler) note(pool, node string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.changed[pool] == nil {
-		c.changed[pool] = map[string]bool{}
-	}
-	c.changed[pool][node] = true
-}
-
 // report writes one event for all Nodes that were changed since the last one.
 func (c *Relabeler) report(pool *karpv1.NodePool) {
-	c.mu.Lock()
 	n := len(c.changed[pool.Name])
 	delete(c.changed, pool.Name)
-	c.mu.Unlock()
 	if n > 0 {
 		c.events.Eventf(pool, nil, corev1.EventTypeNormal, ReasonRelabeled, "Relabel",
 			"labels or annotations were changed in place; no node was replaced for them; changed Nodes: %d", n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,5 +130,34 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 		if err != nil || families[0].GetMetric()[0].GetGauge().GetValue() != 0 {
 			t.Errorf("nodes that are not relabeled: %v, %v", families, err)
 		}
+	}
+}
+
+// TestRefusedWriteIsReported: the API server refuses each write of a Node, as an admission policy can.
+func TestRefusedWriteIsReported(t *testing.T) {
+	Register()
+	pool := nodePool()
+	pool.Annotations = map[string]string{schemas.AnnotationInPlace: team}
+	pool.Spec.Template.Labels = map[string]string{team: "new"}
+	nc := nodeClaim("1")
+	nc.Labels[team], nc.Status.NodeName, nc.Status.ProviderID = "new", "node-7", "linode://7"
+	nc.Annotations = map[string]string{inplace.AnnotationValues: `{"hash":"1","labels":{"` + team + `":"old"}}`}
+	node := &corev1.Node{}
+	node.Name, node.Spec.ProviderID = nc.Status.NodeName, nc.Status.ProviderID
+	node.Labels = map[string]string{team: "old", karpv1.NodeRegisteredLabelKey: "true"}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, nc, node).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if _, ok := o.(*corev1.Node); ok {
+				return errors.New("a policy denies it")
+			}
+			return c.Patch(ctx, o, p, opts...)
+		}}).Build()
+	recorder := events.NewFakeRecorder(10)
+	_, err := NewRelabeler(c, recorder).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)})
+	if err == nil || len(recorder.Events) != 1 {
+		t.Fatalf("error %v and %d events", err, len(recorder.Events))
+	}
+	if event := <-recorder.Events; !strings.Contains(event, inplace.ReasonNotRelabeled) || !strings.Contains(event, "a policy denies it") {
+		t.Error(event)
 	}
 }

@@ -16,8 +16,8 @@ const MaxSnapshot = 4 << 20
 
 var errSize = fmt.Errorf("larger than %d bytes", MaxSnapshot)
 
-// Read reads a snapshot that [Catalog.MarshalText] wrote. Errors name the line. Unknown lines and fields are refused, not
-// skipped: a newer format has a higher version, and guessing at prices is worse than none.
+// Read reads a snapshot that [Catalog.MarshalText] wrote. Errors name the line. Unknown lines and fields are refused,
+// not skipped: a newer format has a higher version, and guessing at prices is worse than none.
 func Read(r io.Reader) (*Catalog, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxSnapshot+1))
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 	version = 1
 )
 
-// MarshalText returns the catalog as a snapshot that [Read] reads back to an equal one. Equal catalogs give equal bytes.
+// MarshalText returns the catalog as a snapshot that [Read] reads back to an equal one. Equal catalogs give equal
+// bytes.
 func (c *Catalog) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %d\n", magic, version)

@@ -175,7 +175,8 @@ func (f *finder) image(ctx context.Context) error {
 		image, err := f.account.Image(ctx, f.spec.Image)
 		switch {
 		case api.ClassOf(err) == api.ClassNotFound:
-			return lacks("image", "image %s does not exist; list the images in Cloud Manager or with GET /v4/images", f.spec.Image)
+			return lacks("image", "image %s does not exist; list the images in Cloud Manager or with GET /v4/images",
+				f.spec.Image)
 		case err != nil:
 			return err
 		}
@@ -186,12 +187,13 @@ func (f *finder) image(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	by := f.found.By.Image
 	images = slices.DeleteFunc(images, func(i api.Image) bool {
-		return i.IsPublic || i.Label != f.found.By.Image && !slices.Contains(i.Tags, f.found.By.Image) || f.bootable("", i) != nil
+		return i.IsPublic || i.Label != by && !slices.Contains(i.Tags, by) || f.bootable("", i) != nil
 	})
 	if len(images) == 0 {
 		return lacks("select.image", "the account has no private image with the label or tag %q that is available "+
-			"in %s and has cloud-init", f.found.By.Image, f.region)
+			"in %s and has cloud-init", by, f.region)
 	}
 	if slices.ContainsFunc(images, func(i api.Image) bool { return i.ID == f.found.Image }) {
 		return nil // it stays: no node is replaced because a label has moved
@@ -262,8 +264,8 @@ func (f *finder) vpc(ctx context.Context) error {
 				return nil
 			}
 		}
-		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label, oneOf(subnet, f.found.By.Subnet),
-			subnetsOf(v))
+		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label,
+			oneOf(subnet, f.found.By.Subnet), subnetsOf(v))
 	}
 	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, f.found.By.VPC), f.region)
 }

@@ -33,7 +33,11 @@ type Shown interface {
 }
 
 // NewOrders returns the orders for the classes and NodeClaims behind a client. Shown is nil if there are no machines.
-func NewOrders(c client.Client, shown Shown) *Orders { return &Orders{client: c, shown: shown} }
+func NewOrders(c client.Client, shown Shown) *Orders {
+	return &Orders{
+		client: c, shown: shown, offers: offers{made: map[offer]variants{}}, groups: groups{taken: map[string]place{}},
+	}
+}
 
 // Known implements linode.Orders: what the class names was looked up.
 func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return known(class) }
@@ -152,9 +156,6 @@ func (k *offers) of(
 	if by := is.Encode(); !known || v.by != by || len(v.types) > 4*len(types) {
 		v = variants{by, map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{}}
 	}
-	if k.made == nil {
-		k.made = map[offer]variants{}
-	}
 	k.made[key] = v
 	offered := make([]*cloudprovider.InstanceType, len(types))
 	for n, it := range types {
@@ -233,9 +234,6 @@ func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string)
 		return true, nil
 	}
 	if uid != "" {
-		if g.taken == nil {
-			g.taken = map[string]place{}
-		}
 		g.taken[uid] = place{group, now}
 	}
 	return false, nil

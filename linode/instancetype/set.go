@@ -467,8 +467,8 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	}
 	t.reported[at] = reports
 	plans := []string{plan}
-	if t.version == "" || catalog.NewerVersion(version, t.version) {
-		t.version, plans = version, slices.Collect(maps.Keys(t.plans)) // the cluster was upgraded
+	if newest := catalog.NewestVersion(t.version, version); newest != t.version {
+		t.version, plans = newest, slices.Collect(maps.Keys(t.plans)) // the cluster was upgraded
 	}
 	t.rebuild(plans...)
 	return true

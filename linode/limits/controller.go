@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -87,9 +86,6 @@ func countsOtherwise(ev event.UpdateEvent) bool {
 		len(was.Status.Conditions) != len(is.Status.Conditions))
 }
 
-// soon is when to check again if the cache is behind.
-const soon = 100 * time.Millisecond
-
 // Reconcile brings the status of all limits up to date.
 func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var list lkeplanv1alpha1.CapacityLimitList
@@ -109,17 +105,13 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	}
 	c.forgetOthers(list.Items, pools.Items)
 	binds, err := c.ownLimits(ctx, tally, pools.Items)
-	if apierrors.IsConflict(err) { // the cache is behind
-		return ctrl.Result{RequeueAfter: soon}, nil
-	} else if err != nil {
-		return ctrl.Result{}, err
+	if err != nil {
+		return nodeclaim.AfterWrite(err)
 	}
 	for i := range list.Items {
 		refuses, err := c.report(ctx, &list.Items[i], tally.Only(list.Items[i].Name), pools.Items)
-		if apierrors.IsConflict(err) { // the cache is behind
-			return ctrl.Result{RequeueAfter: soon}, nil
-		} else if err != nil {
-			return ctrl.Result{}, err
+		if err != nil {
+			return nodeclaim.AfterWrite(err)
 		}
 		binds = binds || refuses
 	}

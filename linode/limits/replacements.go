@@ -124,12 +124,9 @@ func classChanges(ev event.UpdateEvent) bool {
 	return okWas && okIs && (was.Hash() != is.Hash() || was.TargetVersion() != is.TargetVersion())
 }
 
-const (
-	cacheLag = 100 * time.Millisecond // when to reconcile again if the cache is behind
-	// gather is how long changes of NodeClaims and Nodes are collected. Karpenter looks for drifted nodes only every
-	// ten seconds.
-	gather = 200 * time.Millisecond
-)
+// gather is how long changes of NodeClaims and Nodes are collected. Karpenter looks for drifted nodes only every ten
+// seconds.
+const gather = 200 * time.Millisecond
 
 // Reconcile decides about one NodePool and carries it out.
 func (c *Replacements) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -148,10 +145,8 @@ func (c *Replacements) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 		return ctrl.Result{}, nil
 	}
 	c.names[pool.Name] = pool.UID
-	if err := c.decide(ctx, &pool); apierrors.IsConflict(err) { // the cache is behind
-		return ctrl.Result{RequeueAfter: cacheLag}, nil
-	} else if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("NodePool %s: %w", pool.Name, err)
+	if err := c.decide(ctx, &pool); err != nil {
+		return nodeclaim.AfterWrite(fmt.Errorf("NodePool %s: %w", pool.Name, err))
 	}
 	return ctrl.Result{}, nil
 }

@@ -58,9 +58,6 @@ func (f *Syncer) makePool(ctx context.Context, w capacity.Work, n int) (api.Pool
 		return pool, err
 	}
 	f.mu.Lock()
-	if f.builds == nil {
-		f.builds = map[string]substitute{}
-	}
 	f.builds[want] = substitute{version: version, until: time.Now().Add(substituteFor)}
 	f.mu.Unlock()
 	f.cfg.Log.Warn("LKE no longer offers the version; the pool has another build", "version", want, "pool", pool.ID,

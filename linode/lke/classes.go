@@ -30,6 +30,9 @@ type Classes struct {
 	control controlPlane
 	account account // asked once every few minutes
 	events  events.EventRecorder
+
+	mu      sync.Mutex
+	answers map[string]answer
 }
 
 // controlPlane knows the version of the control plane; ControlPlane is one.
@@ -41,7 +44,9 @@ type controlPlane interface {
 // NewClasses returns the rules of a cluster.
 func NewClasses(c client.Client, cluster api.Cluster, control controlPlane, a account,
 	recorder events.EventRecorder) *Classes {
-	return &Classes{client: c, cluster: cluster, control: control, account: remember(a), events: recorder}
+	return &Classes{
+		client: c, cluster: cluster, control: control, account: a, events: recorder, answers: map[string]answer{},
+	}
 }
 
 func (l *Classes) tier() catalog.Tier { return catalog.Tier(l.cluster.Tier) }
@@ -68,13 +73,16 @@ func (l *Classes) Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNode
 // missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
 func (l *Classes) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
 	if v := spec.LKEK8sVersion; v != nil && l.tier() == catalog.Enterprise && *v != l.control.Version() {
-		if versions, err := l.account.Versions(ctx, l.tier()); err == nil && !slices.Contains(versions, *v) {
+		if versions, err := l.versions(ctx); err == nil && !slices.Contains(versions, *v) {
 			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s",
 				*v, strings.Join(versions, ", "))
 		}
 	}
 	if id := spec.FirewallID; id != nil && l.tier() == catalog.Enterprise {
-		if err := l.account.Firewall(ctx, *id); api.ClassOf(err) == api.ClassNotFound {
+		_, err := l.ask(ctx, "firewall "+strconv.Itoa(*id), func(ctx context.Context) ([]string, error) {
+			return nil, l.account.Firewall(ctx, *id)
+		})
+		if api.ClassOf(err) == api.ClassNotFound {
 			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the ID or create the firewall",
 				*id)
 		}
@@ -124,50 +132,34 @@ const (
 	missingFor = time.Minute
 )
 
-// remembered is an account that is asked once for many classes and events. It leaves
-// the rate limit to others where that is short.
-type remembered struct {
-	account account
-
-	mu      sync.Mutex
-	answers map[string]answer
-}
-
+// answer is an answer about the account.
 type answer struct {
 	until    time.Time
 	versions []string
 	err      error
 }
 
-func remember(a account) *remembered { return &remembered{account: a, answers: map[string]answer{}} }
+// ask asks the account once for many classes and events. It leaves the rate limit to others where that is short.
+func (l *Classes) ask(
+	ctx context.Context, what string, ask func(context.Context) ([]string, error),
+) (versions []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a, known := l.answers[what]; known && time.Now().Before(a.until) {
+		return a.versions, a.err
+	}
+	versions, err = ask(api.LowPriority(ctx))
+	counts := answerFor
+	if err != nil {
+		counts = missingFor
+	}
+	l.answers[what] = answer{time.Now().Add(counts), versions, err}
+	return versions, err
+}
 
-// Versions implements account.
-func (r *remembered) Versions(ctx context.Context, tier catalog.Tier) ([]string, error) {
-	got := r.ask("versions of "+string(tier), func() (a answer) {
-		a.versions, a.err = r.account.Versions(api.LowPriority(ctx), tier)
-		return a
+// versions are those that LKE offers the account in the tier of the cluster.
+func (l *Classes) versions(ctx context.Context) ([]string, error) {
+	return l.ask(ctx, "versions", func(ctx context.Context) ([]string, error) {
+		return l.account.Versions(ctx, l.tier())
 	})
-	return got.versions, got.err
-}
-
-// Firewall implements account.
-func (r *remembered) Firewall(ctx context.Context, id int) error {
-	return r.ask("firewall "+strconv.Itoa(id), func() answer {
-		return answer{err: r.account.Firewall(api.LowPriority(ctx), id)}
-	}).err
-}
-
-func (r *remembered) ask(what string, ask func() answer) answer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if a, known := r.answers[what]; known && time.Now().Before(a.until) {
-		return a
-	}
-	a := ask()
-	a.until = time.Now().Add(answerFor)
-	if a.err != nil {
-		a.until = time.Now().Add(missingFor)
-	}
-	r.answers[what] = a
-	return a
 }

@@ -127,6 +127,7 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 		loop:   loop.New[capacity.Memory](cfg.Log, cfg.Timing.Gather),
 		events: hint{what: "events", scope: api.ScopeEvents},
 		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},
+		builds: map[string]substitute{},
 	}
 	f.list = loop.NewList[snapshot](cfg.Log, func(ctx context.Context) error {
 		_, err := f.poll(api.LowPriority(ctx))

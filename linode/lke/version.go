@@ -111,7 +111,7 @@ func (l *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.Linode
 		w.nodes = append(w.nodes, version)
 	}
 	if l.tier() == catalog.Enterprise && (w.written == "" || w.written == w.controlPlane) {
-		if versions, err := l.account.Versions(ctx, catalog.Enterprise); err == nil {
+		if versions, err := l.versions(ctx); err == nil {
 			w.offered = versions
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -54,10 +52,8 @@ func (d *OwnerReferenceRemover) Reconcile(ctx context.Context, req ctrl.Request)
 	if len(without.OwnerReferences) == len(node.OwnerReferences) {
 		return ctrl.Result{}, nil
 	}
-	if err := d.client.Patch(ctx, without, IfUnchanged(&node)); apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: time.Second}, nil
-	} else if err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("remove the owner reference of node %s: %w", node.Name, err))
+	if err := d.client.Patch(ctx, without, IfUnchanged(&node)); err != nil {
+		return AfterWrite(fmt.Errorf("remove the owner reference of node %s: %w", node.Name, err))
 	}
 	return ctrl.Result{}, nil
 }

@@ -2,8 +2,11 @@ package nodeclaim
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -19,4 +22,13 @@ func PatchStatus(ctx context.Context, c client.Client, stored, changed client.Ob
 		return nil
 	}
 	return c.Status().Patch(ctx, changed, IfUnchanged(stored))
+}
+
+// AfterWrite is what a reconciler returns after a write. If another client wrote first, it tries again when the cache may
+// show that, without an error in the log. An object that is gone needs no write.
+func AfterWrite(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

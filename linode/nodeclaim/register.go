@@ -31,10 +31,8 @@ func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim
 	conditions := again.StatusConditions()
 	conditions.SetUnknownWithReason(karpv1.ConditionTypeInitialized, reason, text)
 	conditions.SetUnknownWithReason(karpv1.ConditionTypeRegistered, reason, text)
-	if err := PatchStatus(ctx, c, claim, again); apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: time.Second}, nil
-	} else if err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("register NodeClaim %s again: %w", claim.Name, err))
+	if err := PatchStatus(ctx, c, claim, again); err != nil {
+		return AfterWrite(fmt.Errorf("register NodeClaim %s again: %w", claim.Name, err))
 	}
 	return ctrl.Result{RequeueAfter: ProviderIDWithin}, nil
 }
