@@ -111,8 +111,8 @@ func (s *Scope) DidYouMean(given string, names iter.Seq[string]) string {
 	return s.run.DidYouMean(given, names)
 }
 
-// Meter returns the meter of the run. Value counts by it; callers that evaluate a body while reading it
-// count by themselves.
+// Meter returns the meter of the run. Value uses it; callers that evaluate a body while reading it use it,
+// too.
 func (s *Scope) Meter() *Meter { return s.run.Meter }
 
 // Context resolves references and returns a context with only their values. It looks up all
