@@ -26,8 +26,14 @@ func newCheckReady() *cobra.Command {
 			for _, url := range urls {
 				var last error
 				err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
-					last = ready(ctx, url)
-					return last == nil, nil
+					err := ready(ctx, url)
+					if err == nil {
+						return true, nil
+					}
+					if last == nil || ctx.Err() == nil { // what ended the last request says less than the answer before it
+						last = err
+					}
+					return false, nil
 				})
 				if err != nil {
 					return fmt.Errorf("not ready within %s: %w; see the log of the controller", timeout, last)

@@ -28,10 +28,10 @@ func TestCheckReady(t *testing.T) {
 	}{
 		{"ready", "", []string{server.URL + "/now", server.URL + "/later"}},
 		{"one is not ready", "503 Service Unavailable: [-]caches failed; see the log of the controller",
-			[]string{server.URL + "/now", server.URL + "/never", "--timeout", "10ms"}},
-		{"no answer", "connection refused", []string{absent.URL + "/readyz", "--timeout", "10ms"}},
+			[]string{server.URL + "/now", server.URL + "/never", "--timeout", "500ms"}},
+		{"no answer", "connection refused", []string{absent.URL + "/readyz", "--timeout", "500ms"}},
 		{"no URL", "requires at least 1 arg", nil},
-		{"not a URL", "unsupported protocol scheme", []string{"localhost/readyz", "--timeout", "10ms"}},
+		{"not a URL", "unsupported protocol scheme", []string{"localhost/readyz", "--timeout", "500ms"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
