@@ -32,25 +32,28 @@ type Block struct {
 // label of a block is the name in the object's address, or is derived from the object's name if it
 // has no address.
 func Blocks(objects []config.Object) ([]Block, error) {
-	tables, order := tablesByKind()
+	tables := schemas.Document()
+	tableOf := func(o config.Object) int {
+		return slices.IndexFunc(tables, func(t schemas.Block) bool { return t.Object != nil && t.Object.Kind == o.Kind() })
+	}
 	sorted := slices.Clone(objects)
 	for _, o := range sorted {
-		if _, ok := tables[o.Kind()]; !ok {
+		if tableOf(o) < 0 {
 			return nil, fmt.Errorf("kind %s has no block", o.Kind())
 		}
 	}
 	slices.SortStableFunc(sorted, func(a, b config.Object) int {
-		return cmp.Or(cmp.Compare(order[a.Kind()], order[b.Kind()]), strings.Compare(a.Name(), b.Name()),
+		return cmp.Or(cmp.Compare(tableOf(a), tableOf(b)), strings.Compare(a.Name(), b.Name()),
 			strings.Compare(a.Namespace(), b.Namespace()))
 	})
-	labels := labelsOf(sorted, tables)
+	labels := labelsOf(sorted)
 	byKey := map[manifest.Key]string{} // objects that others refer to have no namespace
 	for i, o := range sorted {
 		byKey[manifest.Key{Kind: o.Kind(), Name: o.Name()}] = labels[i]
 	}
 	blocks := make([]Block, len(sorted))
 	for i, o := range sorted {
-		table := tables[o.Kind()]
+		table := tables[tableOf(o)]
 		w := writer{label: labels[i], labels: byKey}
 		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.Name(), HCL: w.object(table, o)}
 	}
@@ -79,34 +82,23 @@ func Import(b Block) string {
 
 func format(src string) string { return string(hclwrite.Format([]byte(src))) }
 
-// tablesByKind returns the blocks that compile to objects, and their order in the language.
-func tablesByKind() (tables map[string]schemas.Block, order map[string]int) {
-	tables, order = map[string]schemas.Block{}, map[string]int{}
-	for i, table := range schemas.Document() {
-		if table.Object != nil {
-			tables[table.Object.Kind], order[table.Object.Kind] = table, i
-		}
-	}
-	return tables, order
-}
-
 // labelsOf chooses the labels of blocks: the object's name in a form that compiles to the same
 // name, or else a similar one. Labels depend only on names, so repeated imports give the same
 // labels.
-func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string {
+func labelsOf(objects []config.Object) []string {
 	labels := make([]string, len(objects))
 	taken := map[string]bool{}
 	for i, o := range objects {
-		table := tables[o.Kind()]
+		of := schemas.TypeOf(o.Kind())
 		label := cmp.Or(o.Addr.Name, strings.NewReplacer("-", "_", ".", "_").Replace(o.Name()))
 		if !hclsyntax.ValidIdentifier(label) {
-			label = table.Type + "_" + label
+			label = of + "_" + label
 		}
 		free := label
-		for n := 2; taken[table.Type+" "+free]; n++ {
+		for n := 2; taken[of+" "+free]; n++ {
 			free = fmt.Sprintf("%s_%d", label, n)
 		}
-		taken[table.Type+" "+free] = true
+		taken[of+" "+free] = true
 		labels[i] = free
 	}
 	return labels

@@ -53,7 +53,7 @@ func Names() (names []string) {
 // Titles returns the rules' titles by name.
 func Titles() map[string]string {
 	titles := map[string]string{}
-	for _, rule := range slices.Concat(refusals(), lints(), aboutPods(), comments()) {
+	for _, rule := range Rules() {
 		titles[rule.Name] = rule.Title
 	}
 	return titles
