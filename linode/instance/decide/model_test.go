@@ -191,7 +191,8 @@ func (w *world) happen() {
 		e.do()
 	}
 	w.late = left
-	for _, c := range w.claims {
+	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
+		c := w.claims[uid]
 		if l := w.account[c.Machine]; l != nil && !c.Leaving && w.chance(20) {
 			w.nodes[c.Machine] = Node{Name: l.Label}
 		}
