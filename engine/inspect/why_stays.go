@@ -103,9 +103,12 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	class := w.classOf(nc)
 	if window := maintenance.Of(nc); window != nil && nc.Annotations[maintenance.AnnotationReplace] == "" {
 		text := w.work(window) + "; "
-		if class == nil || class.Spec.ReplaceBeforeMaintenance == nil {
+		switch {
+		case class != nil && class.Spec.ReplaceBeforeMaintenance != nil && window.Start.IsZero():
+			text += "the node is not replaced before maintenance, because its start is unknown"
+		case class == nil || class.Spec.ReplaceBeforeMaintenance == nil:
 			text += "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
-		} else {
+		default:
 			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts",
 				during.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
 		}
@@ -158,12 +161,14 @@ func awaited(nc *karpv1.NodeClaim, nodes []*corev1.Node, now time.Time) bool {
 
 // awaitedUntil is until when maintenance explains that the machine of a claim is off.
 func awaitedUntil(nc *karpv1.NodeClaim) string {
-	return maintenance.Of(nc).Start.Add(maintenance.Lasts).UTC().Format("2006-01-02 15:04 UTC")
+	return maintenance.Of(nc).Until().UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // starts is when maintenance starts, or has started.
 func starts(window *maintenance.Window, now time.Time) string {
 	switch at := window.Start.UTC().Format("2006-01-02 15:04 UTC"); {
+	case window.Start.IsZero() && window.Started:
+		return "has started, at a time that Linode does not name"
 	case window.Start.IsZero():
 		return "starts at a time that Linode does not name"
 	case window.Start.After(now):

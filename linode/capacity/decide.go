@@ -13,8 +13,9 @@
 //	         counted by LKE but not listed yet
 //
 //	bind     a claim of the demand takes an unowned slot with an instance
-//	end      a slot that stays without an instance for too long, or of which LKE has
-//	         written that it cannot create its node; with it the claim that waits for it
+//	end      a slot that stays without an instance for too long, with it a claim that
+//	         has waited for as long; or a slot of which LKE has written that it cannot
+//	         create its node, with it the claim that waits for it
 //	grow     demand above supply: one call that raises one pool's count
 //	shrink   a released claim's slot is deleted immediately; supply above demand
 //	         is deleted after it was unowned for a grace period
@@ -32,7 +33,7 @@
 //     the surplus is deleted after the grace period.
 //   - A claim can get a machine that the last process was deleting. It is lost within
 //     two minutes, and the claim is ended as for any lost machine.
-//   - Waits restarts: for slots without an instance, for machines that are offline, for
+//   - Waits restart: of claims, for slots without an instance, for machines that are offline, for
 //     backoffs, for grace periods.
 package capacity
 
@@ -148,7 +149,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	s.rememberPools(memory)
 	s.rememberNodes(memory)
 	s.rememberHidden(memory)
-	groups, room := s.gather(), s.room()
+	groups, room := s.gather(memory), s.room()
 	for _, g := range groups {
 		g.remember(memory, &d.Memory, now)
 		s.explain(g, memory)

@@ -38,9 +38,13 @@ func pool(id, count int, slots ...Slot) Pool {
 }
 
 // since is a memory of slots that are unowned and without an instance for so
-// long.
+// long, while the claims a and z have waited.
 func since(age time.Duration, slots ...string) Memory {
-	m := Memory{unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}}
+	waited := asking{key: web.Key(), since: now.Add(-age)}
+	m := Memory{
+		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{},
+		asking: map[string]asking{"a": waited, "z": waited},
+	}
 	for _, s := range slots {
 		m.unownedSince[s], m.emptySince[s] = now.Add(-age), now.Add(-age)
 	}

@@ -39,9 +39,9 @@ type group struct {
 	undrained   []Slot   // of those, slots whose Node is still there and not drained
 }
 
-// gather sorts claims and slots into groups, in the order of their keys. Slots
+// gather sorts claims and slots into groups, in the order of their keys, and remembers since when claims ask. Slots
 // of pools that are not ours count only where a claim owns them.
-func (s *scene) gather() []*group {
+func (s *scene) gather(old Memory) []*group {
 	byKey := map[string]*group{}
 	at := func(key string) *group {
 		if byKey[key] == nil {
@@ -60,6 +60,11 @@ func (s *scene) gather() []*group {
 			g.cancelled++
 		case !c.Leaving:
 			g.demand = append(g.demand, c)
+			a := old.asking[c.UID]
+			if a.key != g.key {
+				a = asking{key: g.key, since: s.now}
+			}
+			s.memory.asking[c.UID] = a
 		}
 	}
 	for _, p := range s.Pools {

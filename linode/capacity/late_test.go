@@ -510,3 +510,37 @@ func TestListThatLacksExistingMachines(t *testing.T) {
 	s.want("its Linode is listed again", s.sees(time.Second, Done, append(ownersOf(3)[1:], waits("a")), whole),
 		"web: grow pool 1 to 4 for a", "web: delete slot 1-000", "wait")
 }
+
+// TestOnlyClaimsThatHaveWaitedAreGivenUp: a slot that its machine has left empty, or that was asked for a claim which has
+// left, counts only against claims that have waited as long. The others get another slot.
+func TestOnlyClaimsThatHaveWaitedAreGivenUp(t *testing.T) {
+	full, left := []Pool{pool(1, 2, slotsOf(2)...)}, []Pool{pool(1, 2, slotsOf(1)[0], Slot{"1-001", 0})}
+	late := Claim{UID: "late", Group: web, Created: now}
+
+	s := begin(t)
+	s.want("at first", s.sees(0, Done, ownersOf(2), full))
+	s.want("a machine is gone", s.sees(time.Minute, Done, ownersOf(2), left))
+	s.want("and lost", s.sees(lostAfter, Done, ownersOf(2), left), "lost owner001")
+	next := append(ownersOf(1), late)
+	s.want("the next claim waits for its slot", s.sees(30*time.Second, Done, next, left), "wait")
+	s.want("as long as a slot may", s.sees(3*time.Minute, Done, next, left), "wait")
+	s.want("then it gets another", s.sees(20*time.Second, Done, next, left),
+		"web: grow pool 1 to 3 for late", "web: delete slot 1-001", "wait")
+	another := []Pool{pool(1, 2, slotsOf(1)[0], Slot{"1-x", 0})}
+	s.want("which it waits for as long", s.sees(time.Second, Done, next, another), "wait")
+	s.want("until then", s.sees(policy.SlotTimeout-time.Second, Done, next, another), "wait")
+	s.want("and then it is given up", s.sees(time.Second, Done, next, another), "web: delete slot 1-x", "web: end late")
+
+	s = begin(t)
+	s.want("a slot is not listed", s.sees(0, Done, waiting(1, 1), []Pool{pool(1, 2, slotsOf(1)...)}), "wait")
+	s.want("and its claim leaves", s.sees(3*time.Minute, Done, ownersOf(1), []Pool{pool(1, 2, slotsOf(1)...)}))
+	s.want("for another", s.sees(30*time.Second, Done, next, []Pool{pool(1, 2, slotsOf(1)...)}), "wait")
+	s.want("which gets another, too", s.sees(30*time.Second, Done, next, []Pool{pool(1, 2, slotsOf(1)...)}),
+		"web: grow pool 1 to 3 for late", "wait")
+
+	s = begin(t)
+	one := []Pool{pool(1, 1, slotsOf(1)...)}
+	s.want("a call is answered", s.sees(0, Done, waiting(1, 1), one), "web: grow pool 1 to 2 for w0", "wait")
+	s.want("another claim comes", s.sees(110*time.Second, Done, next, one), "web: grow pool 1 to 2 for late", "wait")
+	s.want("and is not given up for that call", s.sees(10*time.Second, Done, next, one), "web: make a pool of 1 for late", "wait")
+}

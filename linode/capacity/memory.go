@@ -29,6 +29,7 @@ type Memory struct {
 	unjoined     map[int]unjoined      // by instance, of claims
 	lost         map[string]absence    // claims whose machine is in no list
 	reported     map[string]bool       // what was reported, by the slot or claim that it is about
+	asking       map[string]asking     // claims without a machine
 	assigned     map[string]assignment // machines of claims, which the view may not show yet
 	released     map[string]time.Time  // claims whose machine may go, since when
 	gone         map[string]bool       // released claims whose machine is surely gone
@@ -42,6 +43,12 @@ type assignment struct {
 	instance int
 	at       time.Time // when it was stored, or last seen stored
 	underway bool      // it is being stored
+}
+
+// asking is since when a claim asks for a machine of a group. Its group changes with its plan type.
+type asking struct {
+	key   string
+	since time.Time
 }
 
 // motion says whether a group's pools are being changed, and how it may grow.
@@ -131,7 +138,7 @@ func (m *Memory) after(view View, now time.Time) Memory {
 		unmade: map[string]bool{}, notBefore: map[string]time.Time{}, spent: map[int]time.Time{}, clock: view.Shown,
 		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, corrected: map[int]attempt{},
 		unjoined: map[int]unjoined{}, lost: map[string]absence{}, reported: map[string]bool{},
-		assigned: map[string]assignment{}, released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
+		asking: map[string]asking{}, assigned: map[string]assignment{}, released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
 		asked: m.asked.clone(), waitingSince: m.waitingSince,
 	}
 	if next.started.IsZero() {

@@ -96,6 +96,7 @@ func (w *world) begin(work Work) {
 		e.calls = append(e.calls, w.deletingPool(p))
 	}
 	w.blame(work.Unmade)
+	w.fair(work)
 	w.endSlots(work.Unserved)
 	w.underway = append(w.underway, e)
 }
@@ -267,7 +268,9 @@ func (w *world) endSlots(uids []string) {
 	for _, uid := range uids {
 		if c := w.claims[uid]; c != nil && c.Instance == 0 {
 			if w.rng.IntN(2) == 0 {
-				c.Group.Plan = "g6-dedicated-4"
+				if other := "g6-dedicated-4"; c.Group.Plan != other {
+					c.Group.Plan, w.asks[uid] = other, w.now
+				}
 			} else {
 				w.leave(c)
 			}
@@ -285,6 +288,7 @@ func (w *world) step() {
 		for range 1 + w.rng.IntN(5) {
 			uid := fmt.Sprintf("c%06d", w.id())
 			w.claims[uid] = &Claim{UID: uid, Group: groups[w.rng.IntN(2)], Created: w.now}
+			w.asks[uid] = w.now
 			w.made++
 		}
 	case 3, 4, 13:

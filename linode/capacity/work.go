@@ -1,6 +1,9 @@
 package capacity
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Work is the calls to make to LKE for one group, in this order.
 type Work struct {
@@ -91,9 +94,12 @@ func (g *group) bind(d *Decision, m *Memory) {
 }
 
 // endSlots ends slots that got no instance in time, that LKE reported as failed, were never listed, or were
-// granted and never counted, and with each of them, once, the youngest claim that waits.
-func (g *group) endSlots(s *scene, work *Work, missed int) {
+// granted and never counted, and with each of them, once, the youngest claim that has waited for as long as the slot
+// may take. A failure ends the youngest of all claims: it is about the plan type. Claims that have not waited as long,
+// such as the next one after a lost machine whose slot stays empty, get another slot.
+func (g *group) endSlots(s *scene, work *Work, uncounted int) {
 	var waiting []Slot
+	overdue := 0
 	for _, slot := range g.empty {
 		unmade := s.memory.unmade[slot.ID]
 		if !unmade && s.now.Sub(s.memory.emptySince[slot.ID]) < s.policy.SlotTimeout {
@@ -105,9 +111,10 @@ func (g *group) endSlots(s *scene, work *Work, missed int) {
 		}
 		if !s.memory.ended[slot.ID] && !s.memory.moving(g.key, s.Asked) {
 			s.memory.ended[slot.ID] = true
-			missed++
 			if unmade {
 				work.Unmade = append(work.Unmade, slot.ID)
+			} else {
+				overdue++
 			}
 		}
 	}
@@ -117,19 +124,28 @@ func (g *group) endSlots(s *scene, work *Work, missed int) {
 	}
 	for _, p := range g.neverListed {
 		h := s.memory.hidden[p.ID]
-		missed += s.overdue(p) - h.ended
+		overdue += s.overdue(p) - h.ended
 		h.ended = s.overdue(p)
 		s.memory.hidden[p.ID] = h
 	}
-	for ; missed > 0 && len(g.demand) > 0; missed-- {
-		last := len(g.demand) - 1
-		work.Unserved = append(work.Unserved, g.demand[last].UID)
-		g.demand = g.demand[:last]
-	}
+	g.giveUp(s, work, len(work.Unmade), 0)
+	g.giveUp(s, work, overdue, s.policy.SlotTimeout)
+	g.giveUp(s, work, uncounted, lateness)
 	if len(work.Unserved) > 0 {
 		m := s.memory.groups[g.key]
 		m.hold = s.now.Add(replanned)
 		s.memory.groups[g.key] = m
+	}
+}
+
+// giveUp ends the n youngest of the claims that have waited for at least so long.
+func (g *group) giveUp(s *scene, work *Work, n int, waited time.Duration) {
+	for i := len(g.demand) - 1; i >= 0 && n > 0; i-- {
+		if c := g.demand[i]; s.now.Sub(s.memory.asking[c.UID].since) >= waited {
+			work.Unserved = append(work.Unserved, c.UID)
+			g.demand = slices.Delete(g.demand, i, i+1)
+			n--
+		}
 	}
 }
 

@@ -36,6 +36,8 @@ type world struct {
 	failures []written            // events of LKE
 	unmade   map[string]time.Time // slots that were ended for one, and when they were requested; of this process
 
+	asks map[string]time.Time // since when each claim asks for a machine of its present plan type
+
 	inPlace map[string]map[string]*string // the labels of each NodePool that change in place
 
 	writes, made, trouble, robbed int
@@ -76,6 +78,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: now, faults: true,
 		claims: map[string]*Claim{}, pools: map[int]*place{}, nodes: map[int]Node{}, drained: map[int]int{}, unmade: map[string]time.Time{},
+		asks:    map[string]time.Time{},
 		inPlace: map[string]map[string]*string{},
 		policy: Policy{
 			Grace: time.Minute, Keep: 10 * time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 7, ClusterSize: 60,
@@ -286,6 +289,22 @@ func (w *world) blame(slots []string) {
 	}
 }
 
+// fair fails the test if a claim is given up for the age of a slot or of a call that is older than its wait. Only what
+// LKE has reported about the plan type ends claims that have just asked.
+func (w *world) fair(work Work) {
+	reported := len(work.Unmade)
+	for _, uid := range work.Unserved {
+		if c := w.claims[uid]; c == nil || c.Group.Key() != work.Key {
+			continue // the process does not see yet that it has left or has another plan type
+		}
+		if waited := w.now.Sub(w.asks[uid]); waited < lateness {
+			if reported--; reported < 0 {
+				w.t.Fatalf("claim %s was given up after %s", uid, waited)
+			}
+		}
+	}
+}
+
 func poolOf(slot string) (pool int) {
 	fmt.Sscanf(slot, "%d-", &pool)
 	return pool
@@ -412,6 +431,7 @@ func (w *world) recycle(p *place) {
 		delete(w.nodes, b.Instance)
 		b.away = time.Time{}
 		if w.rng.IntN(2) == 0 {
+			b.barren = w.chance(2)        // LKE leaves the slot empty
 			if b.Instance = 0; !b.empty { // no view has shown that it was filled in between
 				b.asked = w.viewed
 			}

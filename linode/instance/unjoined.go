@@ -130,7 +130,7 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 			said.silentAt = now
 			i.cfg.Events.Eventf(nc, each, corev1.EventTypeNormal, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
 				"Linode %d has not joined the cluster within %d minutes; Linode maintains its host (%s), and lkeplan waits "+
-					"for the machine until %s", id, passed, window, window.Start.Add(maintenance.Lasts).UTC().Format(time.RFC3339))))
+					"for the machine until %s", id, passed, window, window.Until().UTC().Format(time.RFC3339))))
 			return
 		}
 		if !said.silent && report == nil && said.heard == "" {

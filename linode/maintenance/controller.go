@@ -164,6 +164,9 @@ func (c *Controller) list(ctx context.Context, classes map[string]*linodev1alpha
 	}
 	c.err = nil
 	windows, lacked := Windows(announced, c.Now()), map[int]bool{}
+	for instance, w := range windows {
+		windows[instance] = w.seen(c.listed[instance], c.Now())
+	}
 	for instance, w := range c.listed {
 		if _, ok := windows[instance]; !ok && !c.lacked[instance] {
 			windows[instance], lacked[instance] = w, true
@@ -300,10 +303,8 @@ func (c *Controller) taint(ctx context.Context, d Decision, node *corev1.Node) e
 	delete(next.Labels, labelWindowStart)
 	if d.Due {
 		metav1.SetMetaDataLabel(&next.ObjectMeta, Taint, "true")
-		if !d.Window.Start.IsZero() {
-			metav1.SetMetaDataLabel(&next.ObjectMeta, labelWindowStart,
-				strings.ReplaceAll(d.Window.Start.UTC().Format(time.RFC3339), ":", "-"))
-		}
+		metav1.SetMetaDataLabel(&next.ObjectMeta, labelWindowStart,
+			strings.ReplaceAll(d.Window.Start.UTC().Format(time.RFC3339), ":", "-"))
 	}
 	if maps.Equal(next.Labels, node.Labels) && len(next.Spec.Taints) == len(node.Spec.Taints) {
 		return nil

@@ -327,6 +327,44 @@ func TestMachineThatHasNotJoinedGetsMoreTime(t *testing.T) {
 	}
 }
 
+// TestMaintenanceWithoutAStart replaces no node. Once Linode says that it has started, it explains for four hours that the
+// machine is off, also to another process.
+func TestMaintenanceWithoutAStart(t *testing.T) {
+	c := newCluster(t, 24*time.Hour, "1")
+	explains := func(want bool) {
+		t.Helper()
+		c.want(map[string]string{"1": "="})
+		if w := Of(c.claim("1")); w.Explains(c.now) != want {
+			t.Errorf("at %s, %+v explains that the machine is off: %v, want %v", c.now, w, !want, want)
+		}
+	}
+	c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Status: "scheduled"}}
+	c.step()
+	explains(false)
+	c.event(ReasonScheduled)
+	c.account.list[0].Status = "started"
+	c.step()
+	explains(true)
+	c.event(ReasonStarted)
+	for range 22 {
+		c.restart()
+		c.step()
+		explains(true)
+	}
+	c.step()
+	c.step()
+	explains(false)
+	c.now = c.now.Add(-48 * time.Hour) // the clock is set back
+	c.step()
+	explains(true)
+	c.event(ReasonStarted)
+	for range 24 {
+		c.step()
+	}
+	explains(false)
+	c.noEvent()
+}
+
 // TestStartOfMaintenanceIsReported: by another event than its announcement.
 func TestStartOfMaintenanceIsReported(t *testing.T) {
 	c := newCluster(t, 0, "1")

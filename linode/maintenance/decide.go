@@ -25,6 +25,9 @@ type Window struct {
 	Type      string    `json:"type"`           // as Linode names it, such as power_off_on
 	Emergency bool      `json:"emergency,omitempty"`
 	Started   bool      `json:"started,omitempty"` // Linode says that it has started
+
+	// Seen is when a list first showed that it has started, if its start is unknown.
+	Seen time.Time `json:"seen,omitzero"`
 }
 
 // String is the maintenance for people: "power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has
@@ -59,11 +62,37 @@ const (
 )
 
 // Explains reports whether the maintenance explains that the machine is off, and that its Node is not ready: from
-// shortly before its start, or once Linode says that it has started, until Lasts after the start. A maintenance whose
-// start Linode does not name explains nothing, because it could do so forever.
+// shortly before its start, or once Linode says that it has started, until Until.
 func (w *Window) Explains(now time.Time) bool {
-	return w != nil && !w.Start.IsZero() && (w.Started || !now.Before(w.Start.Add(-early))) &&
-		now.Before(w.Start.Add(Lasts))
+	switch {
+	case w == nil || !now.Before(w.Until()):
+		return false
+	case w.Start.IsZero():
+		return w.Started
+	}
+	return w.Started || !now.Before(w.Start.Add(-early))
+}
+
+// Until is until when the maintenance explains that the machine is off: Lasts after its start, or after it was first
+// seen to have started. It is in the past if neither is known: such a maintenance could explain it forever.
+func (w *Window) Until() time.Time {
+	if w.Start.IsZero() {
+		return w.Seen.Add(Lasts)
+	}
+	return w.Start.Add(Lasts)
+}
+
+// seen is the window with the time since when lists have shown that it has started. Before is the window of the same
+// machine in the list before.
+func (w Window) seen(before Window, now time.Time) Window {
+	if !w.Start.IsZero() || !w.Started {
+		return w
+	}
+	w.Seen = now
+	if before.Start.IsZero() && before.Started && before.Type == w.Type && !before.Seen.IsZero() && !before.Seen.After(now) {
+		w.Seen = before.Seen
+	}
+	return w
 }
 
 // Decision is the desired state of one claim.
@@ -83,7 +112,7 @@ func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
 		w := Window{Start: m.Start, Type: typeText(m.Type), Emergency: m.Emergency, Started: m.Started()}
 		before, ok := windows[m.Linode]
 		explains, explained := w.Explains(now), before.Explains(now)
-		if !ok || explains && !explained || explains == explained && w.order(before) < 0 {
+		if !ok || explains && !explained || explains == explained && w.Compare(before) < 0 {
 			windows[m.Linode] = w
 		}
 	}
@@ -104,16 +133,27 @@ func typeText(kind string) string {
 	return nodeclaim.Quoted(kind, mostType)
 }
 
-// order is negative if w comes before o. A time that Linode does not name comes first: it may be now.
-func (w Window) order(o Window) int {
-	return cmp.Or(w.Start.Compare(o.Start), strings.Compare(w.Type, o.Type))
+// Compare is negative if w comes before o. One whose start Linode does not name comes first if it has started, and last
+// otherwise.
+func (w Window) Compare(o Window) int {
+	rank := func(w Window) int {
+		switch {
+		case !w.Start.IsZero():
+			return 1
+		case w.Started:
+			return 0
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(rank(w), rank(o)), w.Start.Compare(o.Start), strings.Compare(w.Type, o.Type))
 }
 
 // Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; false
 // if its class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
 //
 // Claims with the same start drift together, and those with a later start after them, because Karpenter replaces nodes
-// in the order in which they drifted.
+// in the order in which they drifted. A maintenance whose start Linode does not name replaces no node: it may be far
+// away, and all nodes could be replaced at once.
 func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 	lead func(*karpv1.NodeClaim) (time.Duration, bool), drifted func(*karpv1.NodeClaim) bool) []Decision {
 	decisions := make([]Decision, 0, len(claims))
@@ -121,7 +161,7 @@ func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 		d := Decision{Claim: nc}
 		if w, ok := windows[nodeclaim.InstanceOf(nc.Status.ProviderID)]; ok {
 			before, asked := lead(nc)
-			d.Window, d.Due = &w, asked && !now.Before(w.Start.Add(-before))
+			d.Window, d.Due = &w, asked && !w.Start.IsZero() && !now.Before(w.Start.Add(-before))
 		}
 		decisions = append(decisions, d)
 	}
@@ -132,7 +172,7 @@ func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 		case !a.Due:
 			return 0
 		}
-		return a.Window.order(*b.Window)
+		return a.Window.Compare(*b.Window)
 	})
 	for i := range decisions {
 		d := &decisions[i]

@@ -54,8 +54,12 @@ func TestDecide(t *testing.T) {
 		{name: "one that drifts for another reason blocks none", claims: "1 2!", lead: day, announced: []api.Maintenance{
 			{Linode: 1, Start: in(3 * time.Hour)}, {Linode: 2, Start: in(time.Hour)},
 		}, want: "1+ 2+"},
-		{name: "a time that Linode does not name may be now", claims: "1 2", lead: day,
-			announced: []api.Maintenance{{Linode: 1}, {Linode: 2, Start: in(time.Hour)}}, want: "1+ 2~"},
+		{name: "one without a start is shown only, and blocks none", claims: "1 2", lead: day,
+			announced: []api.Maintenance{{Linode: 1}, {Linode: 2, Start: in(time.Hour)}}, want: "1= 2+"},
+		{name: "nor does one that has started replace the node", claims: "1", lead: day,
+			announced: []api.Maintenance{{Linode: 1, Status: "started"}}, want: "1="},
+		{name: "of two the one with a start", claims: "1", lead: day,
+			announced: []api.Maintenance{{Linode: 1}, {Linode: 1, Start: in(time.Hour)}, {Linode: 1}}, want: "1+"},
 		{
 			name: "one that has started", claims: "1", lead: day,
 			announced: []api.Maintenance{{Linode: 1, Start: in(-time.Hour)}}, want: "1+",
@@ -122,7 +126,9 @@ func TestMaintenanceExplainsAMachineThatIsOff(t *testing.T) {
 		"since five hours, as Linode says":          {at(-5*time.Hour, true), false},
 		"in a day, and it has started":              {at(24*time.Hour, true), true},
 		"at a time that Linode does not name":       {&Window{Type: "migrate"}, false},
-		"since a time that Linode does not name":    {&Window{Type: "migrate", Started: true}, false},
+		"since a time that is unknown":              {&Window{Type: "migrate", Started: true}, false},
+		"since a time that Linode does not name":    {&Window{Started: true, Seen: in(-3 * time.Hour)}, true},
+		"it was seen more than four hours ago":      {&Window{Started: true, Seen: in(-5 * time.Hour)}, false},
 		"an emergency that is announced when it is": {&Window{Start: in(0), Emergency: true}, true},
 	} {
 		if got := tt.window.Explains(noon); got != tt.want {
@@ -144,7 +150,7 @@ func TestWindowOfSeveral(t *testing.T) {
 			Window{Start: in(-time.Hour), Started: true}},
 		"one that stays in the list, and one that runs": {[]api.Maintenance{{Start: in(-100 * time.Hour), Status: "pending"},
 			{Start: in(-time.Hour)}}, Window{Start: in(-time.Hour)}},
-		"no time, and one that is later": {[]api.Maintenance{{Type: "reboot"}, {Start: in(time.Hour)}}, Window{Type: "reboot"}},
+		"no time, and one that is later": {[]api.Maintenance{{Type: "reboot"}, {Start: in(time.Hour)}}, Window{Start: in(time.Hour)}},
 		"a long word":                    {[]api.Maintenance{{Start: noon, Type: word}}, Window{Start: noon, Type: word}},
 		"a type that is no word": {[]api.Maintenance{{Start: noon, Type: "a\x1b[31m\nb\u202e"}},
 			Window{Start: noon, Type: `"a\x1b[31m b\u202e"`}},
@@ -164,6 +170,7 @@ func TestWindowOfSeveral(t *testing.T) {
 func TestWindowIsReadAsItWasWritten(t *testing.T) {
 	for _, w := range []Window{
 		{}, {Start: noon, Type: "power_off_on"}, {Start: noon, Type: "migrate", Emergency: true, Started: true},
+		{Type: "migrate", Started: true, Seen: noon},
 	} {
 		nc := &karpv1.NodeClaim{}
 		nc.Annotations = Decision{Claim: nc, Window: &w}.annotations()
