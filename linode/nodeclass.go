@@ -22,7 +22,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -85,7 +84,7 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
-		Watches(&karpv1.NodeClaim{}, loop.Collect(gather, handler.EnqueueRequestsFromMapFunc(classOf)), builder.WithPredicates(comeAndGone())).
+		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(gather, handler.EnqueueRequestsFromMapFunc(classOf)), builder.WithPredicates(comeAndGone())).
 		WatchesRawSource(whenever(n.Standing.Changed(), closing, n.every))
 	if changes := n.Rules.Changes(); changes != nil {
 		b = b.WatchesRawSource(source.Channel(changes, handler.EnqueueRequestsFromMapFunc(n.every)))

@@ -18,7 +18,7 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/loop"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -58,7 +58,7 @@ const (
 // Register implements operatorpkg's Controller. Any change of a NodePool or a class
 // reconciles all pods, a moment later: a thousand that are new change five thousand times.
 func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
-	all := loop.Collect(gather, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+	all := nodeclaim.Collect(gather, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{}}
 	}))
 	return ctrl.NewControllerManagedBy(mgr).Named("pod.notready").Watches(&karpv1.NodePool{}, all).

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
 	"github.com/lkeplan/lkeplan/linode/inplace"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -58,8 +57,8 @@ func (c *Relabeler) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.relabel").
 		For(&karpv1.NodePool{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{},
 			predicate.AnnotationChangedPredicate{}))).
-		Watches(&karpv1.NodeClaim{}, loop.Collect(gather, nodepool.NodeClaimEventHandler())).
-		Watches(&corev1.Node{}, loop.Collect(gather, nodepool.NodeEventHandler()), metadata).
+		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(gather, nodepool.NodeClaimEventHandler())).
+		Watches(&corev1.Node{}, nodeclaim.Collect(gather, nodepool.NodeEventHandler()), metadata).
 		Complete(c)
 }
 

@@ -24,7 +24,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -71,9 +70,9 @@ func (c *Replacements) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nodepool.replacements").
 		For(&karpv1.NodePool{}, builder.WithPredicates(templateChanges)).
-		Watches(&karpv1.NodeClaim{}, loop.Collect(gather, nodepool.NodeClaimEventHandler()),
+		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(gather, nodepool.NodeClaimEventHandler()),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: claimChanges})).
-		Watches(&corev1.Node{}, loop.Collect(gather, nodepool.NodeEventHandler()),
+		Watches(&corev1.Node{}, nodeclaim.Collect(gather, nodepool.NodeEventHandler()),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeChanges})).
 		Watches(&linodev1alpha1.LinodeNodeClass{}, nodepool.NodeClassEventHandler(c.client),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: classChanges})).
