@@ -138,7 +138,7 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 func (r *Reconciler) reconcile(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
 ) (ctrl.Result, error) {
-	r.switchSettings(ctx, np) // first: it depends on no source and on no other NodePlan
+	forms := r.switchSettings(ctx, np, nil) // first: it depends on no source and on no other NodePlan
 	if waits, err := r.dependencies(ctx, np); err != nil {
 		return ctrl.Result{}, err
 	} else if waits != "" {
@@ -152,7 +152,7 @@ func (r *Reconciler) reconcile(
 		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
 	}
 	if !o.unchanged { // what was applied may have other during blocks
-		r.switchSettings(ctx, np)
+		r.switchSettings(ctx, np, forms)
 	}
 	if o.current {
 		r.Counts.SourceChecked(np.Namespace, np.Name, r.Worker.Now())
@@ -208,12 +208,14 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 }
 
 // switchSettings switches values by the clock, and publishes the events.
-func (r *Reconciler) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
-	for _, n := range r.Worker.switchSettings(ctx, np) {
+func (r *Reconciler) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan, before forms) (after forms) {
+	events, after := r.Worker.switchSettings(ctx, np, before)
+	for _, n := range events {
 		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
 		r.Counts.Switched(np.Namespace, np.Name, n.reason)
 		ctrl.LoggerFrom(ctx).Info("nodeplan switched settings", "reason", n.reason, "type", n.kind, "message", n.message)
 	}
+	return after
 }
 
 // untilSwitch shortens an interval to the next switch, or, if a switch failed, to the interval of retries.

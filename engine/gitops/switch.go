@@ -31,20 +31,26 @@ func switchable() []schemas.Object {
 // applied ones of each object: so values also switch while a new revision does not compile, waits or is tried, and
 // while its source is not available. It changes no field that another user has set: only a reconciliation of the
 // revision reverts that.
-func (w *Worker) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (events []notice) {
+//
+// It returns the objects as they are afterwards. If a revision was applied since they were returned, they are the
+// argument: a block that has started or ended in between is an event, too, although the apply has set its values.
+func (w *Worker) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan, before forms) (
+	events []notice, after forms) {
 	if np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly || len(np.Status.Inventory) == 0 {
 		np.Status.Settings, np.Status.NextSwitch = nil, nil
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
-	found, err := w.switched(ctx, np)
+	found, err := w.switched(ctx, np, before)
 	if err != nil { // the status keeps what is known
 		return []notice{{kind: corev1.EventTypeWarning, reason: lkeplanv1alpha1.ReasonSwitchFailed,
-			message: fmt.Sprintf("the objects with during blocks cannot be listed: %v", err)}}
+			message: fmt.Sprintf("the objects with during blocks cannot be listed: %v", err)}}, nil
 	}
 	np.Status.Settings, np.Status.NextSwitch = nil, nil
+	after = forms{}
 	for _, s := range found {
+		after[s.status.Object] = s.form
 		if np.Status.Settings = append(np.Status.Settings, s.status); s.event.message != "" {
 			events = append(events, s.event)
 		}
@@ -52,17 +58,21 @@ func (w *Worker) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePla
 			np.Status.NextSwitch = next
 		}
 	}
-	return events
+	return events, after
 }
+
+// forms are objects with during blocks, by SettingsStatus.Object.
+type forms map[string]map[string]any
 
 // setting is the state of the during blocks of one object.
 type setting struct {
 	status lkeplanv1alpha1.SettingsStatus
-	event  notice // no message: nothing has changed
+	event  notice         // no message: nothing has changed
+	form   map[string]any // of the object afterwards
 }
 
 // switched switches the values of all objects with during blocks.
-func (w *Worker) switched(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (all []setting, err error) {
+func (w *Worker) switched(ctx context.Context, np *lkeplanv1alpha1.NodePlan, before forms) (all []setting, err error) {
 	cluster, err := w.Connect(np)
 	if err != nil {
 		return nil, err
@@ -81,7 +91,7 @@ func (w *Worker) switched(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (al
 			_, draining := plan.ReadRemoval(obj)
 			_, dated := manifest.Lookup(obj, "metadata", "annotations", manifest.AnnotationDuring)
 			if dated && !draining && !manifest.Deleted(obj) && inventory.Has(obj) {
-				all = append(all, w.switchObject(ctx, cluster, obj))
+				all = append(all, w.switchObject(ctx, cluster, obj, before[manifest.KeyOf(obj).String()]))
 			}
 		}
 	}
@@ -91,10 +101,12 @@ func (w *Worker) switched(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (al
 // attempts is how often a switch is tried if controllers write to the object, too.
 const attempts = 5
 
-func (w *Worker) switchObject(ctx context.Context, cluster Cluster, live map[string]any) setting {
+// switchObject switches the values of one object. Before is the object before a revision was applied; nil if none was.
+func (w *Worker) switchObject(ctx context.Context, cluster Cluster, live, before map[string]any) setting {
 	s := setting{status: lkeplanv1alpha1.SettingsStatus{Object: manifest.KeyOf(live).String()}}
 	for attempt := 1; ; attempt++ {
-		changed, state, err := switchOnce(ctx, cluster, live, w.Now())
+		now := w.Now()
+		changed, form, state, err := switchOnce(ctx, cluster, live, now)
 		s.status.Active, s.status.Next = state.Active, nil
 		if !state.Next.IsZero() {
 			s.status.Next = &metav1.Time{Time: state.Next}
@@ -104,6 +116,10 @@ func (w *Worker) switchObject(ctx context.Context, cluster Cluster, live map[str
 				continue
 			}
 		}
+		if err == nil {
+			changed, err = withApplied(changed, before, form, now)
+		}
+		s.form = form
 		switch {
 		case err != nil:
 			s.status.Message = err.Error()
@@ -115,6 +131,32 @@ func (w *Worker) switchObject(ctx context.Context, cluster Cluster, live map[str
 		}
 		return s
 	}
+}
+
+// withApplied adds to the changes of a switch those that an apply has made because a block has started or ended since
+// the object was read.
+func withApplied(changed []string, before, after map[string]any, now time.Time) ([]string, error) {
+	if before == nil {
+		return changed, nil
+	}
+	_, paths, _, err := pending(before, now)
+	if err != nil {
+		return changed, err
+	}
+	for _, path := range paths {
+		changed = append(changed, during.Changes(manifest.Kind(after), path, before, after)...)
+	}
+	slices.Sort(changed)
+	return slices.Compact(changed), nil
+}
+
+// pending are the fields of a live object that do not have the values of now, and that no other user has set.
+func pending(live map[string]any, now time.Time) (due map[string]any, paths []string, s during.State, err error) {
+	edited, err := compare.EditedOf(live)
+	if err != nil {
+		return nil, nil, s, err
+	}
+	return during.Pending(live, now, kube.SameFields(live), edited)
 }
 
 // because names the during blocks that are active, and until when.
@@ -129,21 +171,17 @@ func because(s during.State) string {
 	return text
 }
 
-// switchOnce applies the values of now to one object, and describes the fields that it has changed. The error is
-// kube.ErrChanged if the object has changed since it was read.
+// switchOnce applies the values of now to one object, and describes the fields that it has changed and the form that the
+// object has now. The error is kube.ErrChanged if the object has changed since it was read.
 func switchOnce(ctx context.Context, cluster Cluster, live map[string]any, now time.Time) (
-	changed []string, s during.State, err error) {
-	edited, err := compare.EditedOf(live)
-	if err != nil {
-		return nil, s, err
-	}
-	due, paths, s, err := during.Pending(live, now, kube.SameFields(live), edited)
+	changed []string, form map[string]any, s during.State, err error) {
+	due, paths, s, err := pending(live, now)
 	if err != nil || len(paths) == 0 {
-		return nil, s, err
+		return nil, live, s, err
 	}
 	desired, err := kube.Owned(live)
 	if err != nil {
-		return nil, s, err
+		return nil, live, s, err
 	}
 	for _, path := range paths {
 		value, found := manifest.Field(due, path)
@@ -154,7 +192,9 @@ func switchOnce(ctx context.Context, cluster Cluster, live map[string]any, now t
 		metadata := manifest.Map(desired, "metadata")
 		metadata["resourceVersion"] = version
 	}
-	_, err = cluster.Apply(ctx, desired, live)
+	if _, err = cluster.Apply(ctx, desired, live); err != nil {
+		return nil, live, s, err
+	}
 	slices.Sort(changed)
-	return changed, s, err
+	return changed, due, s, nil
 }

@@ -29,7 +29,8 @@ type clocked struct {
 	now     time.Time
 	events  *kuberecorder.FakeRecorder
 	control *Reconciler
-	down    bool // the source cannot be found
+	down    bool   // the source cannot be found
+	found   func() // called when the source was found
 }
 
 const settings = `
@@ -90,6 +91,9 @@ func (c *clocked) push(text string) {
 func (c *clocked) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	if c.down {
 		return sourceArtifact{}, errors.New("the source does not answer")
+	}
+	if c.found != nil {
+		c.found()
 	}
 	return c.world.Find(ctx, np)
 }
@@ -242,6 +246,47 @@ func TestSwitchNeedsNoRevision(t *testing.T) {
 	}
 }
 
+// TestBlockThatStartsDuringAnApplyIsReported: the apply sets the values, and no switch is left. A field that the revision
+// itself changes is reported with its new value.
+func TestBlockThatStartsDuringAnApplyIsReported(t *testing.T) {
+	evening := time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC) // 19:59 in Berlin, on a Monday
+	for name, tt := range map[string]struct {
+		old, new string // of the revision that is applied then
+		cpu      string
+		want     string
+	}{
+		"another field changes": {"cpu = 4 }", "cpu = 8 }", "0", "NodePool web: limits.cpu 400 → 0: during night, until Tue 24 Nov 05:00 UTC"},
+		"the block changes":     {"limits    = { cpu = 0 }", "limits    = { cpu = 5 }", "5", "NodePool web: limits.cpu 400 → 5: during night, until Tue 24 Nov 05:00 UTC"},
+		"the block is removed":  {settings[strings.Index(settings, "  during \"night\""):strings.Index(settings, "  during \"weekend\"")], "", "400", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClocked(t, evening)
+			c.pass()
+			c.switches()
+			c.push(strings.Replace(settings, tt.old, tt.new, 1))
+			c.found = func() { c.now = evening.Add(time.Minute) }
+			written := c.written
+			if c.pass(); c.cpu() != tt.cpu || c.written-written != 1 {
+				t.Fatalf("cpu is %s after %d writes: %v", c.cpu(), c.written-written, c.np.Status.Conditions)
+			}
+			var want []string
+			if tt.want != "" {
+				want = []string{"Normal SettingsSwitched " + tt.want}
+			}
+			got := c.switches()
+			for i := range got {
+				got[i], _, _ = strings.Cut(got[i], "map[")
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if c.pass(); len(c.switches()) > 0 {
+				t.Error("it is reported again")
+			}
+		})
+	}
+}
+
 func TestSwitchIsRetriedAfterFailure(t *testing.T) {
 	c := newClocked(t, time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC))
 	c.pass()
@@ -358,7 +403,7 @@ func TestBuffersThatCannotBeListedAreReported(t *testing.T) {
 	forbidden := unlisted{c.world, "CapacityBuffer"}
 	c.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return forbidden, nil }
 	before := c.np.Status.NextSwitch
-	events := c.worker.switchSettings(t.Context(), c.np)
+	events, _ := c.worker.switchSettings(t.Context(), c.np, nil)
 	if len(events) != 1 || events[0].reason != lkeplanv1alpha1.ReasonSwitchFailed ||
 		!c.np.Status.NextSwitch.Equal(before) {
 		t.Errorf("events %v, next switch %v, not %v", events, c.np.Status.NextSwitch, before)
@@ -366,7 +411,7 @@ func TestBuffersThatCannotBeListedAreReported(t *testing.T) {
 	c.np.Status.Inventory = slices.DeleteFunc(c.np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
 		return strings.HasSuffix(e.ID, "_CapacityBuffer")
 	})
-	if events = c.worker.switchSettings(t.Context(), c.np); len(events) != 0 {
+	if events, _ = c.worker.switchSettings(t.Context(), c.np, nil); len(events) != 0 {
 		t.Errorf("without a buffer: %v", events)
 	}
 }
@@ -449,7 +494,10 @@ func TestTwoLeadersSwitchOnce(t *testing.T) {
 		c.now = evening.Add(time.Minute)
 		v := &versioned{world: c.world, versions: map[manifest.Key]int{}, lists: map[string]int{}}
 		c.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return v, nil }
-		return c, v, func() []notice { return c.worker.switchSettings(t.Context(), c.np.DeepCopy()) }
+		return c, v, func() []notice {
+			events, _ := c.worker.switchSettings(t.Context(), c.np.DeepCopy(), nil)
+			return events
+		}
 	}
 	t.Run("another leader switches", func(t *testing.T) {
 		c, v, leader := start(t)
