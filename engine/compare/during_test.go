@@ -255,7 +255,7 @@ func TestSwitchIsNoDrift(t *testing.T) {
 }
 
 // TestAnnotationOfAnotherUserIsRepaired: a live object whose during blocks another user has broken does not prevent the
-// plan that restores them, whatever they contain.
+// plan that restores them.
 func TestAnnotationOfAnotherUserIsRepaired(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {

@@ -511,9 +511,9 @@ func TestListThatLacksExistingMachines(t *testing.T) {
 		"web: grow pool 1 to 4 for a", "web: delete slot 1-000", "wait")
 }
 
-// TestOnlyClaimsThatHaveWaitedAreGivenUp: a slot that its machine has left empty, or that was asked for a claim which has
+// TestOnlyClaimsThatHaveWaitedEnd: a slot that its machine has left empty, or that was asked for a claim which has
 // left, counts only against claims that have waited as long. The others get another slot.
-func TestOnlyClaimsThatHaveWaitedAreGivenUp(t *testing.T) {
+func TestOnlyClaimsThatHaveWaitedEnd(t *testing.T) {
 	full, left := []Pool{pool(1, 2, slotsOf(2)...)}, []Pool{pool(1, 2, slotsOf(1)[0], Slot{"1-001", 0})}
 	late := Claim{UID: "late", Group: web, Created: now}
 
@@ -529,7 +529,7 @@ func TestOnlyClaimsThatHaveWaitedAreGivenUp(t *testing.T) {
 	another := []Pool{pool(1, 2, slotsOf(1)[0], Slot{"1-x", 0})}
 	s.want("which it waits for as long", s.sees(time.Second, Done, next, another), "wait")
 	s.want("until then", s.sees(policy.SlotTimeout-time.Second, Done, next, another), "wait")
-	s.want("and then it is given up", s.sees(time.Second, Done, next, another), "web: delete slot 1-x", "web: end late")
+	s.want("and then it ends", s.sees(time.Second, Done, next, another), "web: delete slot 1-x", "web: end late")
 
 	s = begin(t)
 	s.want("a slot is not listed", s.sees(0, Done, waiting(1, 1), []Pool{pool(1, 2, slotsOf(1)...)}), "wait")
@@ -542,5 +542,5 @@ func TestOnlyClaimsThatHaveWaitedAreGivenUp(t *testing.T) {
 	one := []Pool{pool(1, 1, slotsOf(1)...)}
 	s.want("a call is answered", s.sees(0, Done, waiting(1, 1), one), "web: grow pool 1 to 2 for w0", "wait")
 	s.want("another claim comes", s.sees(110*time.Second, Done, next, one), "web: grow pool 1 to 2 for late", "wait")
-	s.want("and is not given up for that call", s.sees(10*time.Second, Done, next, one), "web: make a pool of 1 for late", "wait")
+	s.want("and does not end for that call", s.sees(10*time.Second, Done, next, one), "web: make a pool of 1 for late", "wait")
 }

@@ -289,7 +289,7 @@ func (w *world) blame(slots []string) {
 	}
 }
 
-// fair fails the test if a claim is given up for the age of a slot or of a call that is older than its wait. Only what
+// fair fails the test if a claim is ended for the age of a slot or of a call that is older than its wait. Only what
 // LKE has reported about the plan type ends claims that have just asked.
 func (w *world) fair(work Work) {
 	reported := len(work.Unmade)
@@ -299,7 +299,7 @@ func (w *world) fair(work Work) {
 		}
 		if waited := w.now.Sub(w.asks[uid]); waited < lateness {
 			if reported--; reported < 0 {
-				w.t.Fatalf("claim %s was given up after %s", uid, waited)
+				w.t.Fatalf("claim %s was ended after %s", uid, waited)
 			}
 		}
 	}
