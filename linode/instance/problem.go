@@ -48,8 +48,7 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is not the ID of a VPC"),
 		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is not the ID of a subnet"),
 		kubeletProblem(spec.Kubelet),
-		when(spec.DataDisks != nil, "spec.dataDisks: Linodes are created with one disk and swap; further disks are not "+
-			"supported"),
+		dataDisksProblem(spec.DataDisks),
 		diskProblem(spec.OSDisk),
 	)
 }
@@ -85,6 +84,23 @@ func diskProblem(disk *linodev1alpha1.InstanceDisk) string {
 		return fmt.Sprintf("spec.osDisk.size: %s is not a disk size", disk.Size.String())
 	}
 	return ""
+}
+
+// dataDisksProblem names the first data disk, so that validate shows its block.
+func dataDisksProblem(disks *linodev1alpha1.InstanceDisks) string {
+	if disks == nil {
+		return ""
+	}
+	field := "spec.dataDisks"
+	for n, disk := range []*linodev1alpha1.InstanceDisk{
+		disks.SDB, disks.SDC, disks.SDD, disks.SDE, disks.SDF, disks.SDG, disks.SDH,
+	} {
+		if disk != nil {
+			field += ".sd" + string(rune('b'+n))
+			break
+		}
+	}
+	return field + ": Linodes are created with one disk and swap; further disks are not supported"
 }
 
 // Suppose is what a class names if the account has all of it, for who cannot ask: an image

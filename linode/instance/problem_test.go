@@ -66,7 +66,7 @@ func TestProblem(t *testing.T) {
 		{`{image: a, subnetID: 1}`, "spec.vpcID: a subnet is set"},
 		{`{image: a, ipv6Options: {enableSLAAC: true}}`, "spec.ipv6Options: it applies to addresses in a VPC"},
 		{`{image: a, lkeK8sVersion: "1.33"}`, "spec.lkeK8sVersion: it has no effect"},
-		{`{image: a, dataDisks: {sdc: {size: 1Gi}}}`, "spec.dataDisks: Linodes are created with one disk"},
+		{`{image: a, dataDisks: {sdc: {size: 1Gi}}}`, "spec.dataDisks.sdc: Linodes are created with one disk"},
 		{`{image: a, osDisk: {size: 20Gi, label: x}}`, "spec.osDisk: only its size has an effect"},
 		{`{image: a, osDisk: {size: "0"}}`, "spec.osDisk.size: 0 is not a disk size"},
 		{`{image: a, tags: [ab]}`, `spec.tags: "ab" has 2 characters`},
