@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,12 +51,9 @@ func (r peerReader) Read(
 		}
 		return peers
 	}
-	// A NodePlan switches its settings between two reconciliations, so that hundreds of clusters that do not answer must
-	// not delay the next one. Those that were not read in time are unknown, and the revision waits.
-	limit := peersTimeout
-	if r.All > 0 {
-		limit = r.All
-	}
+	// Each reconciliation switches the settings of the NodePlan, so hundreds of clusters that do not answer must not delay
+	// the next one. Those that were not read in time are unknown, and the revision waits.
+	limit := cmp.Or(r.All, peersTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("all clusters together were not read within %s", limit))
 	defer cancel()
 	var mu sync.Mutex

@@ -138,7 +138,7 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 func (r *Reconciler) reconcile(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
 ) (ctrl.Result, error) {
-	forms := r.switchSettings(ctx, np, nil) // first: it depends on no source and on no other NodePlan
+	earlier := r.switchSettings(ctx, np, nil) // first: it depends on no source and on no other NodePlan
 	if waits, err := r.dependencies(ctx, np); err != nil {
 		return ctrl.Result{}, err
 	} else if waits != "" {
@@ -152,7 +152,7 @@ func (r *Reconciler) reconcile(
 		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
 	}
 	if !o.unchanged { // what was applied may have other during blocks
-		r.switchSettings(ctx, np, forms)
+		r.switchSettings(ctx, np, earlier)
 	}
 	if o.current {
 		r.Counts.SourceChecked(np.Namespace, np.Name, r.Worker.Now())

@@ -35,7 +35,8 @@ func switchable() []schemas.Object {
 // It returns the objects as they are afterwards. If a revision was applied since they were returned, they are the
 // argument: a block that has started or ended in between is an event, too, although the apply has set its values.
 func (w *Worker) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan, before forms) (
-	events []notice, after forms) {
+	events []notice, after forms,
+) {
 	if np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly || len(np.Status.Inventory) == 0 {
 		np.Status.Settings, np.Status.NextSwitch = nil, nil
 		return nil, nil
@@ -117,7 +118,7 @@ func (w *Worker) switchObject(ctx context.Context, cluster Cluster, live, before
 			}
 		}
 		if err == nil {
-			changed, err = withApplied(changed, before, form, now)
+			changed = withApplied(changed, before, form, now)
 		}
 		s.form = form
 		switch {
@@ -134,20 +135,20 @@ func (w *Worker) switchObject(ctx context.Context, cluster Cluster, live, before
 }
 
 // withApplied adds to the changes of a switch those that an apply has made because a block has started or ended since
-// the object was read.
-func withApplied(changed []string, before, after map[string]any, now time.Time) ([]string, error) {
+// the object was read. Blocks that could not be read before the apply had not switched: then it adds none.
+func withApplied(changed []string, before, after map[string]any, now time.Time) []string {
 	if before == nil {
-		return changed, nil
+		return changed
 	}
 	_, paths, _, err := pending(before, now)
 	if err != nil {
-		return changed, err
+		return changed
 	}
 	for _, path := range paths {
 		changed = append(changed, during.Changes(manifest.Kind(after), path, before, after)...)
 	}
 	slices.Sort(changed)
-	return slices.Compact(changed), nil
+	return slices.Compact(changed)
 }
 
 // pending are the fields of a live object that do not have the values of now, and that no other user has set.
@@ -174,7 +175,8 @@ func because(s during.State) string {
 // switchOnce applies the values of now to one object, and describes the fields that it has changed and the form that the
 // object has now. The error is kube.ErrChanged if the object has changed since it was read.
 func switchOnce(ctx context.Context, cluster Cluster, live map[string]any, now time.Time) (
-	changed []string, form map[string]any, s during.State, err error) {
+	changed []string, form map[string]any, s during.State, err error,
+) {
 	due, paths, s, err := pending(live, now)
 	if err != nil || len(paths) == 0 {
 		return nil, live, s, err

@@ -287,6 +287,26 @@ func TestBlockThatStartsDuringAnApplyIsReported(t *testing.T) {
 	}
 }
 
+// TestBrokenBlocksAreRepairedOnce: another user has made the annotation of a pool unreadable. The switch before the next
+// apply fails, and the one after it does not.
+func TestBrokenBlocksAreRepairedOnce(t *testing.T) {
+	c := newClocked(t, time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC))
+	c.pass()
+	c.switches()
+	web := manifest.Key{Kind: "NodePool", Name: "web"}
+	c.objects[web] = manifest.Annotated(c.objects[web], manifest.AnnotationDuring, "{")
+	c.push(strings.Replace(settings, "cpu = 4 }", "cpu = 8 }", 1))
+	c.pass()
+	if got := c.switches(); len(got) != 1 || !strings.Contains(got[0], "SettingsSwitchFailed") {
+		t.Errorf("events: %q", got)
+	}
+	for _, s := range c.np.Status.Settings {
+		if s.Message != "" {
+			t.Errorf("%s: %s", s.Object, s.Message)
+		}
+	}
+}
+
 func TestSwitchIsRetriedAfterFailure(t *testing.T) {
 	c := newClocked(t, time.Date(2026, 11, 23, 18, 59, 0, 0, time.UTC))
 	c.pass()

@@ -33,7 +33,7 @@
 //     the surplus is deleted after the grace period.
 //   - A claim can get a machine that the last process was deleting. It is lost within
 //     two minutes, and the claim is ended as for any lost machine.
-//   - Waits restart: of claims, for slots without an instance, for machines that are offline, for
+//   - Waits restart: those of claims, for slots without an instance, for machines that are offline, for
 //     backoffs, for grace periods.
 package capacity
 

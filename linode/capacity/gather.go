@@ -39,8 +39,8 @@ type group struct {
 	undrained   []Slot   // of those, slots whose Node is still there and not drained
 }
 
-// gather sorts claims and slots into groups, in the order of their keys, and remembers since when claims ask. Slots
-// of pools that are not ours count only where a claim owns them.
+// gather sorts claims and slots into groups, in the order of their keys, and records since when each claim asks. Slots
+// of pools that are not ours count only if a claim owns them.
 func (s *scene) gather(old Memory) []*group {
 	byKey := map[string]*group{}
 	at := func(key string) *group {

@@ -138,7 +138,8 @@ func (m *Memory) after(view View, now time.Time) Memory {
 		unmade: map[string]bool{}, notBefore: map[string]time.Time{}, spent: map[int]time.Time{}, clock: view.Shown,
 		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, corrected: map[int]attempt{},
 		unjoined: map[int]unjoined{}, lost: map[string]absence{}, reported: map[string]bool{},
-		asking: map[string]asking{}, assigned: map[string]assignment{}, released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
+		asking: map[string]asking{}, assigned: map[string]assignment{}, released: map[string]time.Time{},
+		gone: map[string]bool{}, groups: map[string]motion{},
 		asked: m.asked.clone(), waitingSince: m.waitingSince,
 	}
 	if next.started.IsZero() {

@@ -128,9 +128,9 @@ func (g *group) endSlots(s *scene, work *Work, uncounted int) {
 		h.ended = s.overdue(p)
 		s.memory.hidden[p.ID] = h
 	}
-	g.giveUp(s, work, len(work.Unmade), 0)
-	g.giveUp(s, work, overdue, s.policy.SlotTimeout)
-	g.giveUp(s, work, uncounted, lateness)
+	g.endClaims(s, work, len(work.Unmade), 0)
+	g.endClaims(s, work, overdue, s.policy.SlotTimeout)
+	g.endClaims(s, work, uncounted, lateness)
 	if len(work.Unserved) > 0 {
 		m := s.memory.groups[g.key]
 		m.hold = s.now.Add(replanned)
@@ -138,8 +138,8 @@ func (g *group) endSlots(s *scene, work *Work, uncounted int) {
 	}
 }
 
-// giveUp ends the n youngest of the claims that have waited for at least so long.
-func (g *group) giveUp(s *scene, work *Work, n int, waited time.Duration) {
+// endClaims ends the n youngest of the claims that have waited for at least so long.
+func (g *group) endClaims(s *scene, work *Work, n int, waited time.Duration) {
 	for i := len(g.demand) - 1; i >= 0 && n > 0; i-- {
 		if c := g.demand[i]; s.now.Sub(s.memory.asking[c.UID].since) >= waited {
 			work.Unserved = append(work.Unserved, c.UID)
