@@ -24,10 +24,10 @@ func annotateDuring(table schemas.Block, said *decode.Result) (diags hcl.Diagnos
 		return nil
 	}
 	at := func(path string) hcl.Range { return said.Origins.Find(schemas.DuringPath + "." + path).Range }
-	if len(named) > schemas.MaxDuring {
-		last := slices.Sorted(maps.Keys(named))[schemas.MaxDuring]
+	if len(named) > manifest.MaxDuring {
+		last := slices.Sorted(maps.Keys(named))[manifest.MaxDuring]
 		return hcl.Diagnostics{diag.At("Too many during blocks", fmt.Sprintf("A %s can have at most %d during blocks, not %d. "+
-			"A schedule can name several hours or days: \"0 6,18 * * mon-fri\".", table.Type, schemas.MaxDuring, len(named)),
+			"A schedule can name several hours or days: \"0 6,18 * * mon-fri\".", table.Type, manifest.MaxDuring, len(named)),
 			at(last))}
 	}
 	d := manifest.During{Base: map[string]any{}}

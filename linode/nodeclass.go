@@ -84,7 +84,8 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
-		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(gather, handler.EnqueueRequestsFromMapFunc(classOf)), builder.WithPredicates(comeAndGone())).
+		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(gather, handler.EnqueueRequestsFromMapFunc(classOf)),
+			builder.WithPredicates(comeAndGone())).
 		WatchesRawSource(whenever(n.Standing.Changed(), closing, n.every))
 	if changes := n.Rules.Changes(); changes != nil {
 		b = b.WatchesRawSource(source.Channel(changes, handler.EnqueueRequestsFromMapFunc(n.every)))

@@ -6,9 +6,6 @@ const During = "during"
 // DuringPath is the path of the during blocks in a decoded object, before they become the annotation.
 const DuringPath = "during"
 
-// MaxDuring is the maximum number of during blocks of an object: all combinations of them are checked.
-const MaxDuring = 6
-
 // during is the table of the during blocks of an object. Each argument replaces the argument of the same name as a
 // whole. None of them may replace a node through the hash or the requirements of a pool.
 func during(doc string, args []Arg, blocks ...Block) Block {

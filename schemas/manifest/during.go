@@ -33,9 +33,8 @@ type DuringWindow struct {
 // AnnotationDuring is the key of the annotation.
 const AnnotationDuring = "lkeplan.dev/during"
 
-// maxWindows is schemas.MaxDuring: readers combine windows, and another user may have changed the annotation of a live
-// object.
-const maxWindows = 6
+// MaxDuring is the maximum number of during blocks of an object: all combinations of them are evaluated.
+const MaxDuring = 6
 
 // ReadDuring returns the during blocks of an object; nil if it has none. The error names the object.
 func ReadDuring(object map[string]any) (*During, error) {
@@ -52,9 +51,9 @@ func ReadDuring(object map[string]any) (*During, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the annotation %s of %s: %w", AnnotationDuring, KeyOf(object), err)
 	}
-	if len(d.Windows) > maxWindows {
+	if len(d.Windows) > MaxDuring {
 		return nil, fmt.Errorf("read the annotation %s of %s: it has %d during blocks, and an object can have at most %d",
-			AnnotationDuring, KeyOf(object), len(d.Windows), maxWindows)
+			AnnotationDuring, KeyOf(object), len(d.Windows), MaxDuring)
 	}
 	for _, values := range d.Values() {
 		for path := range values {
