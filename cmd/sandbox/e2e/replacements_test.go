@@ -58,7 +58,7 @@ func TestALoopOfReplacementsIsStopped(t *testing.T) {
 	if got := replaced(s.state()); got != 5 {
 		t.Errorf("%d nodes were replaced, want 5", got)
 	}
-	if said := s.run("lkeplan", "status"); !strings.Contains(said, "Karpenter has replaced 5 of its nodes") {
+	if said := s.run("lkeplan", "status"); !strings.Contains(said, "Karpenter has replaced 5 of the nodes") {
 		t.Errorf("lkeplan status does not say why:\n%s", said)
 	}
 
