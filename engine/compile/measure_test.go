@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/metrics"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/lkeplan/lkeplan/config/configtest"
 )
@@ -63,7 +59,7 @@ func heap() int64 {
 
 // within fails a test if the cost of a function exceeds the limit. The function returns the number
 // of objects that it compiled. A busy machine counts up to 50% more for the same work, because its
-// cores share caches, and a slow one still more, as slowness returns. That much is allowed, and a
+// cores share caches, and a slow one still more, as configtest.Slowness returns. That much is allowed, and a
 // cost beyond it is measured again.
 func within(t *testing.T, do func() (objects int)) usage {
 	t.Helper()
@@ -75,8 +71,8 @@ func within(t *testing.T, do func() (objects int)) usage {
 	over := func() bool { return cost.CPU > allowed.CPU || cost.Heap > allowed.Heap }
 	for range 2 {
 		if over() {
-			slow, again := slowness(), costOf(run)
-			slow = (slow + slowness()) / 2
+			slow, again := configtest.Slowness(), costOf(run)
+			slow = (slow + configtest.Slowness()) / 2
 			t.Logf("%v; a fixed amount of work takes %.2f times as long as expected", again, slow)
 			cost = usage{min(cost.CPU, again.CPU), min(cost.Heap, again.Heap)}
 			allowed.CPU = max(allowed.CPU, time.Duration(float64(bound.CPU)*1.5*slow))
@@ -87,26 +83,6 @@ func within(t *testing.T, do func() (objects int)) usage {
 		t.Errorf("the cost is %v, and the limit is %v", cost, bound)
 	}
 	return cost
-}
-
-// fixedWork is the work that slowness measures. It contains none of our code, which the limits are
-// for.
-const fixedWork = 50
-
-// fixedWorkTakes is the CPU time of fixedWork on the machine that the limits are for: one core of a
-// server at 2 GHz.
-const fixedWorkTakes = 100 * time.Millisecond
-
-// slowness returns how much longer this machine currently takes for a fixed amount of work than the
-// machine that the limits are for; at least 1.
-func slowness() float64 {
-	text := []byte(strings.Repeat("a = [for x in range(10) : \"${x}-${upper(local.b)}\" if x > 3]\n", 100))
-	took := configtest.CPU(func() {
-		for range fixedWork {
-			_, _ = hclsyntax.ParseConfig(text, "", hcl.InitialPos)
-		}
-	})
-	return max(1, float64(took)/float64(fixedWorkTakes))
 }
 
 func (c usage) String() string {
