@@ -37,6 +37,11 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 		case err != nil:
 			diags = append(diags, at(w.Name+".schedule").Error("Invalid schedule", fmt.Sprintf(
 				"The schedule of a during block is in cron notation, minute first, such as \"0 20 * * mon-fri\": %v.", err)))
+		case during.Always(w):
+			origin := at(w.Name + ".duration")
+			diags = append(diags, origin.Error("During block without an end", fmt.Sprintf("The during block %q is always active: "+
+				"with duration %q, it has not ended when schedule %q starts it again. Shorten the duration, or set the values "+
+				"outside of the block.", w.Name, w.Duration, w.Schedule)))
 		}
 	}
 	if diags.HasErrors() {

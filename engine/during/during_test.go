@@ -242,3 +242,29 @@ func TestPeriodsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// TestAlways: a block that starts again before it ends, or when it ends, is always active.
+func TestAlways(t *testing.T) {
+	for _, tt := range []struct {
+		schedule, duration, zone string
+		want                     bool
+	}{
+		{"0 20 * * *", "72h", "", true},
+		{"0 20 * * *", "24h", "", true},
+		{"0 20 * * *", "23h59m", "", false},
+		{"0 20 * * *", "24h", "Europe/Berlin", false}, // one day has 25 hours
+		{"0 20 * * *", "25h", "Europe/Berlin", true},
+		{"0 20 * * mon-fri", "72h", "", true},
+		{"0 20 * * mon-fri", "71h", "", false},
+		{"* 20 * * *", "2h", "", false},
+		{"* * * * *", "1m", "", true},
+		{"* * * * *", "59s", "", false},
+		{"0 0 1 1 *", "8784h", "", true},
+		{"0 0 29 2 *", "8784h", "", false},
+		{"never", "1h", "", false},
+	} {
+		if got := during.Always(window("a", tt.schedule, tt.duration, tt.zone, "0")); got != tt.want {
+			t.Errorf("%s for %s in %q is always active: %v, want %v", tt.schedule, tt.duration, tt.zone, got, tt.want)
+		}
+	}
+}

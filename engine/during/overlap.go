@@ -78,3 +78,25 @@ func overlap(a, b manifest.DuringWindow) time.Time {
 	}
 	return time.Time{}
 }
+
+// Always reports whether a window that has started never ends, because it always starts again before that: in the years
+// from 2026 on, or in the first of its starts that MostTurns allows. The window must be valid.
+func Always(w manifest.DuringWindow) bool {
+	own, err := read(w)
+	if err != nil {
+		return false
+	}
+	end := epoch.AddDate(years, 0, 0)
+	start := own.starts(epoch)
+	for range MostTurns {
+		next := own.starts(start)
+		if start.IsZero() || next.IsZero() || next.Sub(start) > own.lasts {
+			return false
+		}
+		if next.After(end) {
+			break
+		}
+		start = next
+	}
+	return true
+}
