@@ -169,3 +169,21 @@ func TestMarkdownOfNothing(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestCutValuesAreMarked: a value that is too long for a comment or a page ends with what is missing, and where it is.
+func TestCutValuesAreMarked(t *testing.T) {
+	long := strings.Repeat("ü", 1990) + "the end is another one"
+	for _, format := range []string{"markdown", "html"} {
+		got := written(t, format, fleet(2, long), Options{All: true})
+		if !strings.Contains(got, "the end i… [cut after 2000 of 2014 characters; the text output of lkeplan diff has all]") ||
+			strings.Contains(got, "another one") {
+			t.Errorf("%s does not say where the rest is:\n%s", format, got)
+		}
+		if got := written(t, format, fleet(2, long[:2*1990]), Options{All: true}); strings.Contains(got, "[cut") {
+			t.Errorf("%s cuts a value of 1990 characters", format)
+		}
+	}
+	if got := written(t, "text", fleet(2, long), Options{All: true}); !strings.Contains(strings.Join(strings.Fields(got), ""), "theendisanotherone") {
+		t.Errorf("text does not have the whole value:\n%s", got)
+	}
+}
