@@ -63,7 +63,7 @@ func replaced(row lkeplanv1alpha1.ForecastRow, closed bool) []Finding {
 	case more > 0 && f.Outdated != nil && more <= *f.Outdated:
 		return one(false, "%s had already been outdated because of an earlier revision.", diag.Counted(more, "replaced node"))
 	case more > 0:
-		return one(true, "%s more than the plan foretold: pods requested nodes while the revision was applied, or a "+
+		return one(true, "%s more than in the forecast: pods requested nodes while the revision was applied, or a "+
 			"manual change made nodes outdated.", number(more, "node was replaced", "nodes were replaced"))
 	case left > 0 && closed:
 		return one(false, "%s to be replaced when another revision was applied.",

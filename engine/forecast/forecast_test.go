@@ -310,7 +310,7 @@ func TestFindings(t *testing.T) {
 		"it is unknown how many are left": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{}),
 			nil, false, ""},
 		"more": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{Replaced: 3}), nil, true,
-			"1 node was replaced more than the plan foretold: pods requested nodes while the revision was applied, or a " +
+			"1 node was replaced more than in the forecast: pods requested nodes while the revision was applied, or a " +
 				"manual change " +
 				"made nodes outdated."},
 		"of an earlier revision": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2), Outdated: n(1)},
