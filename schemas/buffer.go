@@ -16,7 +16,7 @@ var Buffer = Block{
 		{Name: "replicas", Path: "spec.replicas", Kind: Number, Doc: "The number of pods to reserve capacity for."},
 		{Name: "percentage", Path: "spec.percentage", Kind: Number,
 			Doc: "The percentage of the replicas of scalable to reserve capacity for. If replicas is also set, " +
-				"the larger number counts."},
+				"the larger number is used."},
 		{Name: "limits", Path: "spec.limits", Kind: Quantities, Keys: podResources, Default: "no limit",
 			Doc: `The maximum resources that the buffer reserves in total, such as { cpu = 8, memory = "32Gi" }.`},
 		{Name: "provisioning_strategy", Path: "spec.provisioningStrategy", Kind: String,

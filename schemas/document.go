@@ -55,9 +55,9 @@ var Cluster = Block{
 			Modes: Modes{NotInstances: "Only LKE has tiers."}, Doc: `The LKE tier: "standard" or "enterprise".`},
 		{Name: "gpu_plans", Kind: Bool, Default: "false", Modes: Modes{NotInstances: "Linode sells GPU plans to " +
 			"all who create Linodes."},
-			Doc: "Whether nodes can use GPU plans on LKE Enterprise. The Linode Cloud Manager does not offer " +
-				"them there; set it to true if Linode sells them to you. On the standard tier they are always " +
-				"offered."},
+			Doc: "Whether nodes can use GPU plan types on LKE Enterprise. The Linode Cloud Manager does not offer " +
+				"them there. Set gpu_plans to true if Linode sells them to you. On the standard tier, GPU plan types " +
+				"are always offered."},
 		{Name: "kubernetes_version", Kind: String, Default: "nodes keep their current version",
 			Modes: Modes{NotInstances: "The image contains the kubelet: to change the version, change the image."},
 			Doc: `The Kubernetes version of nodes whose node class sets none: "v1.33.4+lke2" on LKE Enterprise, ` +

@@ -21,19 +21,19 @@ func during(doc string, args []Arg, blocks ...Block) Block {
 				Doc: `How long the period lasts, in hours and minutes such as "10h". It is elapsed time: if the clock changes ` +
 					"in the period, the period ends an hour earlier or later on the clock."},
 			{Name: "time_zone", Path: "timeZone", Kind: String, NotNull: true, Default: "UTC",
-				Doc: `The time zone of schedule, such as "Europe/Berlin". A start that the clock skips takes place when the ` +
-					"clock changes. Of a start that the clock repeats, only the first one counts."},
+				Doc: `The time zone of schedule, such as "Europe/Berlin". If the clock skips the start time, the period starts ` +
+					"when the clock changes. If the clock repeats the start time, the period starts at the first of the two times."},
 		}, args...),
 		Blocks: blocks,
 	}
 }
 
-var poolDuring = during("Other values of some arguments at recurring times. Only a NodePlan switches between the "+
+var poolDuring = during("Different values of some arguments at recurring times. Only a NodePlan switches between the "+
 	"values; `lkeplan apply` sets the current ones. The values replace no nodes: arguments such as labels and "+
 	"requirements are not possible. Guards, freezes and windows evaluate a during block when its commit is applied, "+
 	"as if its values applied permanently from then on. Two during blocks that set the same argument must not "+
-	"overlap. The prices of diff are those of the most expensive values for the maximum, and of the cheapest values "+
-	"for the minimum. An object can have 6 during blocks.",
+	"overlap. For the maximum cost, diff uses the most expensive values, and for the minimum cost the cheapest "+
+	"values. An object can have 6 during blocks.",
 	[]Arg{
 		{Name: "limits", Path: "spec.limits", Kind: Quantities, Keys: nodeResources,
 			Doc: "All limits of the pool, such as { cpu = 0 }: no new nodes. Existing nodes stay."},
@@ -45,7 +45,7 @@ var poolDuring = during("Other values of some arguments at recurring times. Only
 	Block{
 		Type: "disruption",
 		Path: "spec.disruption",
-		Doc:  "Disruption settings of the pool. Omitted settings are those of the pool.",
+		Doc:  "Disruption settings of the pool. If a setting is omitted, the setting of the pool applies.",
 		Args: []Arg{
 			{Name: "policy", Path: "consolidationPolicy", Kind: String, Doc: "Which nodes can be consolidated."},
 			{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration,
@@ -55,7 +55,7 @@ var poolDuring = during("Other values of some arguments at recurring times. Only
 			"here, the budgets of the pool do not apply.")},
 	})
 
-var bufferDuring = during("Another size of the buffer at recurring times. Only a NodePlan switches between the sizes; "+
+var bufferDuring = during("A different size of the buffer at recurring times. Only a NodePlan switches between the sizes; "+
 	"`lkeplan apply` sets the current one. Guards, freezes and windows evaluate a during block when its commit is "+
 	"applied, as if its values applied permanently from then on. Two during blocks that set the same argument must "+
 	"not overlap. A buffer can have 6 during blocks.",

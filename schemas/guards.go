@@ -18,8 +18,9 @@ func Paces() []string { return []string{PruneGracefully, PruneNow} }
 // Guards limits what one change can do.
 var Guards = Block{
 	Type: "guards",
-	Doc: "Limits for one change. They are read from the configuration before the change, so a change cannot lift " +
-		"its own limits. A change that exceeds a limit is refused until a user allows it by the name of the guard.",
+	Doc: "Limits for one change. They are read from the configuration before the change, so a change cannot disable " +
+		"the guards that check it. A change that exceeds a limit is refused until a user allows it by the name of " +
+		"the guard.",
 	Args: []Arg{
 		{Name: "protected", Path: "protected", Kind: PoolRefs, NotNull: true, Default: "none",
 			Doc: `Pools that must not be deleted, such as [pool.general, pool.team["ml"]].`},
@@ -39,7 +40,7 @@ var Guards = Block{
 				`declare a node class that its pools use, the class is compared with the class in the cluster. If ` +
 				`that class is unknown, the number of nodes is unknown, too.`},
 		{Name: "max_unschedulable_pods", Path: "max_unschedulable_pods", Kind: Number, NotNull: true, Default: "0",
-			Doc: "The maximum number of pods that have a node before the change and none after it. It is checked " +
+			Doc: "The maximum number of pods that have a node before the change, and get no node after it. It is checked " +
 				"by `diff`, `plan` and `apply` with `--simulate`. A NodePlan simulates no pods and does not " +
 				"check it."},
 		{Name: "prune", Path: "prune", Kind: String, NotNull: true, OneOf: Paces(), Default: "graceful",
@@ -76,8 +77,8 @@ var Guards = Block{
 		Path:   "window",
 		Doc: "A recurring period in which changes may replace or delete nodes, or let Karpenter remove more " +
 			"nodes. If there are windows, such a change waits for the next window that is not in a freeze; a " +
-			"NodePlan then applies it automatically. A change that has started continues within the budgets of " +
-			"its pools.",
+			"NodePlan then applies it automatically. A change that has started continues within the disruption " +
+			"budgets of its pools.",
 		Args: []Arg{
 			{Name: "schedule", Path: "schedule", Kind: String, Required: true,
 				Doc: `When the period starts, in cron notation and UTC, such as "0 22 * * mon-thu".`},

@@ -4,12 +4,12 @@ package schemas
 var Limits = Block{
 	Type:   "limits",
 	Labels: []string{"name"},
-	Doc:    "A cap on the nodes, resources or cost of several pools together. Compiles to a CapacityLimit.",
+	Doc:    "A limit on the nodes, resources or cost of several pools together. Compiles to a CapacityLimit.",
 	Object: &Object{APIVersion: "lkeplan.dev/v1alpha1", Kind: "CapacityLimit"},
 	Args: []Arg{
 		objectName,
 		{Name: "pools", Path: "spec.nodePools", Kind: PoolRefs, Default: "all pools of the cluster",
-			Doc: `The pools that the cap covers, such as [pool.general, pool.team["ml"]].`},
+			Doc: `The pools that the limit is for, such as [pool.general, pool.team["ml"]].`},
 		{Name: "nodes", Path: "spec.nodes", Kind: Number, Default: "no limit", Doc: "The maximum number of nodes."},
 		{Name: "cpu", Path: "spec.cpu", Kind: Quantity, Default: "no limit", Doc: "The maximum number of CPUs in " +
 			"total."},

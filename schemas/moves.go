@@ -4,8 +4,8 @@ package schemas
 // another name is another object.
 var Moved = Block{
 	Type: "moved",
-	Doc: "Keeps the name of an object in the cluster when its block gets another label or moves into a module or " +
-		"a for_each. Keep the moved block: without it, the object gets a new name, and the pool's nodes are " +
+	Doc: "Keeps the name of an object in the cluster if its block gets another label, or moves into a module or a " +
+		"for_each. Keep the moved block: without it, the object gets a new name, and the pool's nodes are " +
 		"replaced. To delete the moved block, give the block the previous name: `name = \"web\"`.",
 	Args: []Arg{
 		{Name: "from", Kind: Address, Required: true,

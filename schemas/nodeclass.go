@@ -25,8 +25,9 @@ var NodeClass = Block{
 			Doc: `Whether the disks are encrypted: "enabled" or "disabled".`},
 		{Name: "replace_before_maintenance", Path: "spec.replaceBeforeMaintenance", Kind: Duration,
 			Default: "nodes are not replaced for it",
-			Doc: `How long before an announced maintenance of its host a node is replaced, such as "24h", within the ` +
-				"budgets of its pool. The Linode API token needs the scope account:read_only."},
+			Doc: "If Linode announces maintenance of the host of a node, the node is replaced this long before the " +
+				`maintenance, such as "24h", within the disruption budgets of its pool. The Linode API token needs the ` +
+				"scope account:read_only."},
 
 		{Name: "image", Path: "spec.image", Kind: String, Modes: onInstances,
 			Doc: `The id of the image to boot: "linode/debian12" or "private/123". It must contain cloud-init ` +
@@ -66,12 +67,14 @@ func labelOf(thing, field, doc string) Arg {
 var consolidation = Block{
 	Type: "consolidation",
 	Path: "spec.consolidation",
-	Doc:  "When nodes of the class are consolidated, and for how little. The disruption block of a pool says whether.",
+	Doc: "Limits the consolidation of nodes of the class. The disruption block of a pool defines whether nodes are " +
+		"consolidated at all.",
 	Args: []Arg{
 		{Name: "before_paid_hour_ends", Path: "beforePaidHourEnds", Kind: Duration, Default: "at any time",
-			Doc: `How long before the end of each hour that Linode bills a node can be removed to save money: "10m" to "60m".`},
+			Doc: "Linode bills whole hours. A node can be removed to save money only in this time before the end of each of " +
+				"its paid hours: \"10m\" to \"60m\"."},
 		{Name: "minimum_monthly_saving", Path: "minimumMonthlySaving", Kind: Money, Default: "any saving",
-			Doc: "The least, in US dollars a month, for which pods are moved to other nodes."},
+			Doc: "The minimum saving, in US dollars a month, for which pods are moved to other nodes."},
 	},
 }
 

@@ -21,7 +21,8 @@ var Overlay = Block{
 			Doc: `Additional resources of the nodes, such as { "smarter-devices/fuse" = 1 }. It cannot contain ` +
 				`cpu, memory, ephemeral-storage or pods.`},
 		{Name: "weight", Path: "spec.weight", Kind: Number, Default: "0",
-			Doc: "The priority among overlays for the same plan type, 1 to 10000. The highest weight counts."},
+			Doc: "The priority among overlays for the same plan type, 1 to 10000. The overlay with the highest " +
+				"weight is used."},
 		forEach, enabled, manifest,
 	},
 	Blocks: []Block{Metadata},

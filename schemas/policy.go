@@ -39,7 +39,7 @@ func PlanAttributes() []PlanAttribute {
 		{"cost", "ceiling", "The maximum monthly cost of all pools after the change, in US dollars; null if it " +
 			"has no limit or a price is not known.", Always},
 		{Simulated, "unschedulable",
-			"The number of pods that have a node before the change and none after it.", WithSimulated},
+			"The number of pods that have a node before the change, and get no node after it.", WithSimulated},
 		{Simulated + ".cost", "before",
 			"The monthly cost of the nodes of the pods before the change, in US dollars.", WithSimulated},
 		{Simulated + ".cost", "after",

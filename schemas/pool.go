@@ -20,8 +20,8 @@ var Pool = Block{
 			Doc: "Annotations of the nodes. A change replaces the nodes, unless in_place has the key."},
 		{Name: "in_place", Path: "metadata.annotations[" + AnnotationInPlace + "]", Kind: LabelKeys, Default: "none",
 			Doc: "Keys of labels and annotations that change on existing nodes, without replacing them, such as " +
-				`["example.com/team"]. lkeplan keeps their values on the nodes as the pool sets them. Pods keep running if ` +
-				"their node loses a label that they select; they cannot start there again."},
+				`["example.com/team"]. lkeplan keeps their values on the nodes as the pool sets them. If a node loses a ` +
+				"label that its pods select, the pods keep running, but new pods with this selector cannot start on the node."},
 		{Name: "taints", Path: "spec.template.spec.taints", Kind: Taints,
 			Doc: `Taints of the nodes, as "key=value:Effect".`},
 		{Name: "startup_taints", Path: "spec.template.spec.startupTaints", Kind: Taints,

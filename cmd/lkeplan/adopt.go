@@ -25,8 +25,8 @@ const adoptHelp = `Move pods from LKE pools that Karpenter does not manage to no
 creates, and delete these LKE pools. An LKE pool is a node pool of LKE. adopt
 does the steps that "lkeplan import --lke" prints. Apply your pools first.
 
-adopt turns off the autoscalers of the LKE pools. Then it continues with one LKE
-pool after the other. It cordons the nodes, and evicts the pods of one node
+adopt turns off the autoscalers of the LKE pools. Then it processes one LKE pool
+after the other. It cordons the nodes of the pool, and evicts the pods of one node
 after the other, within their PodDisruptionBudgets. It waits until the pods are
 ready on other nodes before it evicts those of the next node. Finally it deletes
 the LKE pool. Data in emptyDir volumes is lost.
@@ -44,7 +44,7 @@ other LKE pools from Terraform, or from any other tool that manages them.`
 func newAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}
 	cmd := &cobra.Command{
-		Use: "adopt LKE-POOL... | --all", Short: "Move pods to pools, and delete their LKE pools",
+		Use: "adopt LKE-POOL... | --all", Short: "Replace LKE node pools with pools of lkeplan",
 		Long:    adoptHelp,
 		Example: "  lkeplan adopt --cluster prod 101 102\n  lkeplan adopt --cluster prod --all --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,11 +57,11 @@ func newAdopt(env *flags.Env) *cobra.Command {
 			return a.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster (default: the only one in LKE)")
+	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster (default: the only LKE cluster of the account)")
 	cmd.Flags().BoolVar(&a.all, "all", false, "adopt all LKE pools that Karpenter does not manage")
 	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "also evict pods that no controller recreates")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 15*time.Minute,
-		"stop waiting after `TIME`; it starts again for each node")
+		"wait at most `TIME` for each node")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
 		"do not check for the Lease of a running controller; use it if the controller runs without leader election")

@@ -47,9 +47,16 @@ An object that is no longer in the directory stays in the cluster. With --prune,
 apply deletes it if it was applied from this directory. If a pruned pool has
 nodes, it is drained first: the pool gets no new nodes, and its nodes drain
 within the disruption budgets. The next apply with --prune deletes the empty
-pool; with --wait rolled, the same apply does. If you declare the pool again
-before that, its removal is canceled. If the guards block has prune = "now",
-pools are deleted immediately.
+pool. If you declare the pool again before that, its removal is canceled. If the
+guards block has prune = "now", pools are deleted immediately.
+
+--wait selects how long apply waits:
+
+  ready   until the objects are ready
+  rolled  until all nodes are up to date, and all pruned pools are empty. apply
+          deletes the empty pools
+  none    apply does not wait
+
 
 To continue an apply that was interrupted, run the command again.`
 
@@ -88,8 +95,8 @@ func newApply(env *env) *cobra.Command {
 		"overwrite `FIELD`, which another owner has set: pool.web:spec.weight, or spec.weight for all objects; "+
 			"may be repeated")
 	cmd.Flags().BoolVar(&a.all, "all", false, "list each object, even if several have the same change")
-	a.wait.Flag(cmd, "wait", "", "wait until the objects are ready, or with the `STATE` rolled until all nodes are replaced")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "stop waiting after `TIME` (default 2m, for nodes 1h)")
+	a.wait.Flag(cmd, "wait", "", "wait for this `STATE`")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "stop waiting after `TIME` (default 2m; 1h with --wait rolled)")
 	a.effects().RejectUnused(cmd)
 	return cmd
 }

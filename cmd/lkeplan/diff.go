@@ -42,10 +42,10 @@ file with plan types, regions and prices.
 
 With --simulate, the report also shows which nodes the pods get before and after
 the change, and what these nodes cost. If a pod no longer gets a node, the report
-shows the reason, and diff refuses the change. To permit the change, use the
-guard max_unschedulable_pods, or --allow. --pods and --workloads select the
-pods, as in "lkeplan simulate". By default, diff uses the pods of the cluster or
-snapshot.
+shows the reason, and diff refuses the change. To permit the change, pass --allow,
+or first raise the guard max_unschedulable_pods in the base. --pods and --workloads
+select the pods, as in "lkeplan simulate". By default, diff uses the pods of the
+cluster or snapshot.
 
 --output selects the format of the report. --out also writes the report to a
 file. Use text for people, markdown for the comment of a pull request, and html
@@ -53,11 +53,12 @@ for a page with charts. Use json and jsonl for programs. The other formats are
 for CI systems.
 
 To compare several directories, name them, or use --recursive. The report then
-shows the total number of nodes and the total cost. If a directory was removed,
-the report shows this change, and the guards of the directory apply. If the base
-is a cluster, the kubeconfig needs a context for each cluster, with the name in
-the cluster block. With --nodes snapshot:DIR, the snapshot of the directory
-clusters/prod is the file DIR/clusters/prod.json.`
+shows the total number of nodes and the total cost. If the change removes a
+directory, the report shows this, and diff checks the guards that the directory
+has in the base. If the base is a cluster, the kubeconfig needs a context for each
+cluster. The name of the context is the name in the cluster block. With --nodes
+snapshot:DIR, the snapshot of the directory clusters/prod is the file
+DIR/clusters/prod.json.`
 
 const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --base git:HEAD~1 -o json clusters/prod
@@ -120,9 +121,9 @@ func newSnapshot(env *env) *cobra.Command {
 		Use:   "snapshot",
 		Short: "Write a snapshot of a cluster",
 		Long: `Write a snapshot of a cluster to standard output: its pools, node classes, nodes
-and pods, and what blocks the replacement of nodes. With a snapshot, and without
-access to the cluster, diff counts the nodes that a pull request replaces, and
-simulate places the pods.
+and pods, and what blocks the replacement of nodes. From a snapshot, diff counts
+the nodes that a pull request replaces, and simulate places the pods. They then
+need no access to the cluster.
 
 snapshot only reads the cluster, with list requests. The snapshot contains no
 Secrets, annotations, finalizers or owners. It contains a label of a node only
@@ -135,13 +136,16 @@ CapacityBuffers. CapacityBuffers also keep their namespaces and the names of the
 objects that they refer to. NodeClaims, nodes and the cluster keep their names,
 too; the cluster also keeps its ID, label and region.
 
-The snapshot contains equal pods once: their number, their requests, their
-number of volumes, and the fields that decide their placement. Instead of the
-following words, it contains hashes: the names, owners and namespaces of pods;
-the names of PodDisruptionBudgets, PersistentVolumeClaims, scheduling gates, and
-custom resources such as example.com/fpga; and the labels, taints and values
-that decide placement. A reader who guesses a word can verify it with the hash.
-The snapshot does not contain images, commands and environment variables.`,
+The snapshot contains equal pods once, with their number, requests, number of
+volumes, and the fields that decide their placement. It contains only hashes of:
+
+  * the names, owners and namespaces of pods
+  * the names of PodDisruptionBudgets, PersistentVolumeClaims, scheduling gates,
+    and custom resources such as example.com/fpga
+  * the labels, taints and values that decide placement
+
+A reader who guesses one of these words can verify the guess with the hash. The
+snapshot contains no images, commands or environment variables.`,
 		Example: `  lkeplan snapshot > prod.json
   lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
   lkeplan diff --nodes snapshot:prod.json clusters/prod

@@ -17,7 +17,7 @@ import (
 )
 
 const doctorHelp = `Check the installation of lkeplan in a cluster. doctor checks the API server,
-the CRDs, the controller and its rights, and the conditions of pools and
+the CRDs, the controller and its RBAC permissions, and the conditions of pools and
 NodePlans. It also finds other installations of Karpenter.
 
 If the environment variable LINODE_TOKEN contains a token, doctor also checks
@@ -66,7 +66,7 @@ func newDoctor(env *flags.Env) *cobra.Command {
 		},
 	}
 	output.add(cmd)
-	cmd.Flags().StringVar(&name, "cluster", name, "`NAME` of the cluster (default: $CLUSTER_NAME, else that of the controller)")
+	cmd.Flags().StringVar(&name, "cluster", name, "`NAME` of the cluster (default: $CLUSTER_NAME, else the cluster of the controller)")
 	flags.Renamed(cmd, "cluster-name", "cluster", false, flags.Same)
 	flags.ClusterFlags(cmd, env, &access)
 	return cmd

@@ -32,8 +32,8 @@ If you name a directory, fmt formats all files in it; --recursive includes its
 subdirectories. Without arguments, fmt formats the working directory. With "-",
 fmt reads standard input and writes to standard output.
 
-If a file cannot be parsed, fmt reports and does not change it. The other files
-are formatted, and the exit code is 1.`,
+If a file cannot be parsed, fmt reports the error and does not change the file.
+The other files are formatted, and the exit code is 1.`,
 		Example: `  lkeplan fmt                      # the working directory
   lkeplan fmt --recursive clusters
   lkeplan fmt --check --diff clusters/prod

@@ -28,7 +28,7 @@ the monthly cost of the pools. Commits that change no object are not listed.
 If a line starts with !, the commit differs from its forecast. The lines below
 the table explain the difference.
 
-You need the right to read NodePlans. history also works if the controller is
+You need permission to read NodePlans. history also works if the controller is
 down.`
 
 // historySettings are the flags of the command.

@@ -77,7 +77,7 @@ func newImport(env *env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringArrayVar(&i.from, "from", nil,
-		"read objects from `FILE`, and not from a cluster: YAML or JSON, a directory of such files, or - for "+
+		"read objects from `FILE` instead of a cluster: YAML or JSON, a directory of such files, or - for "+
 			"standard input; may be repeated")
 	flags.ClusterFlags(cmd, env, &i.access)
 	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
@@ -86,7 +86,7 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster (default: the name in the objects)")
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "Linode `REGION` of the cluster (default: the region of its pools or nodes)")
 	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
-	i.mode.Flag(cmd, "mode", "", "`MODE` of the controller (default: the mode that the node classes need)")
+	i.mode.Flag(cmd, "mode", "", "`MODE` for a cluster of LKE, or for a cluster that you run yourself (default: the mode that the node classes need)")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of the cluster from the Linode API, with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",

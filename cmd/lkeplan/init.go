@@ -68,7 +68,7 @@ lkeplan.gitlab-ci.yml. Then include this file in your .gitlab-ci.yml.`,
 		"`NAME` of the cluster (default: the name of the directory)")
 	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
 	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
-	mode.Flag(cmd, "mode", "", "`MODE` of the controller")
+	mode.Flag(cmd, "mode", "", "`MODE` for a cluster of LKE, or for a cluster that you run yourself")
 	ci.Flag(cmd, "ci", "", "also write guards, a budget, tests and a pipeline for `SYSTEM`")
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions) // fails only for an unknown flag
 	flags.Effects{"tier": {
@@ -177,10 +177,10 @@ type start struct{ where, how, class string }
 
 // lkeStart is the start for a cluster of LKE.
 func lkeStart(tier string) start {
-	const class = `# The settings of machines. Without arguments, they are those of LKE.
+	const class = `# Settings of machines that pools share. This node class uses the defaults of LKE.
 node_class "default" {}`
 	if catalog.Tier(tier) == catalog.Enterprise {
-		return start{" for LKE", "tier = " + quote(tier), `# The settings of machines. LKE Enterprise can encrypt disks.
+		return start{" for LKE", "tier = " + quote(tier), `# Settings of machines that pools share. LKE Enterprise can encrypt disks.
 node_class "default" {
   disk_encryption = "enabled"
 }`}
@@ -190,8 +190,8 @@ node_class "default" {
 
 // instanceStart is the start for a self-managed cluster on Linodes.
 func instanceStart() start {
-	return start{"", `mode = "instance"`, `# The settings of Linodes. The image is a private image, by its label. It needs
-# cloud-init, a container runtime, and kubeadm or k3s to join the cluster.
+	return start{"", `mode = "instance"`, `# Settings of Linodes that pools share. image_label selects a private image. The
+# image needs cloud-init, a container runtime, and kubeadm or k3s.
 node_class "default" {
   image_label = "kubeadm-node"
 

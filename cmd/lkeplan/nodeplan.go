@@ -27,7 +27,7 @@ each commit.
 
 These commands show NodePlans, and do what a commit cannot do: approve a plan
 that guards (limits on one change) refuse, suspend, resume, and reconcile now.
-They read the namespace of --namespace, or else that of the context.`
+They read the namespace of --namespace, or else the namespace of the context.`
 
 func newNodePlan(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "nodeplan", Short: "Show, approve and reconcile NodePlans", Long: nodePlanHelp,
@@ -310,7 +310,7 @@ func newNodePlanHistory(env *flags.Env) *cobra.Command {
 		Short: "List the last revisions and their approvals",
 		Long: `List the last revisions that a NodePlan has applied or refused, newest first. If
 a user approved a revision that guards refused, the list shows the user and the
-reason. "lkeplan history" shows what happened after they were applied.`,
+reason. "lkeplan history" shows what happened after a revision was applied.`,
 		Example: "  lkeplan nodeplan history prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {

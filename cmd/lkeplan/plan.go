@@ -20,16 +20,16 @@ import (
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
 the plan to the file of --out. "lkeplan apply FILE" then makes exactly the
-changes of the plan. If the cluster has changed since, it changes nothing. plan
-only reads the cluster.
+changes of the plan. If the cluster has changed since then, apply changes nothing.
+plan only reads the cluster.
 
 plan also saves a plan that a guard or policy refuses, so that others can read
 it. apply refuses to apply such a plan.
 
-If you name several directories, or use --recursive, lkeplan compares each
-directory with the context of the kubeconfig that has the name of the cluster in
-the cluster block. With --out plans/, the plan of the directory clusters/prod is
-saved as plans/clusters/prod.plan.`
+If you name several directories, or use --recursive, the kubeconfig needs a context
+for each cluster. The name of the context is the name in the cluster block. With
+--out plans/, the plan of the directory clusters/prod is saved as
+plans/clusters/prod.plan.`
 
 const planExamples = `  lkeplan plan clusters/prod
   lkeplan plan --out prod.plan --out html=plan.html clusters/prod

@@ -30,8 +30,8 @@ It never changes files that lkeplan has not written.
 
 Flux does not prune the pools and node classes in that directory: if it did,
 their nodes would be deleted immediately, and no guard would be evaluated.
-Delete removed pools and node classes by hand. "kubectl apply --prune" does
-delete them.
+Delete removed pools and node classes by hand. In contrast, "kubectl apply
+--prune" deletes them.
 
 A directory without objects is an error, because a tool that prunes by the
 output would delete all pools. --allow-empty permits it.
@@ -40,13 +40,13 @@ If you name several directories, or use --recursive, the objects of the
 directory clusters/prod are written to the subdirectory clusters/prod of
 --out-dir.
 
-With --target argocd, the objects have annotations for Argo CD. They set the
-order of the objects and server-side apply, and require a confirmation before
-Argo CD prunes a pool or a node class. Argo CD never prunes a pool that a guard
-protects. render then reads variables from the parameters of an Application, as
-Argo CD passes them to a plugin. --announce-parameters prints these parameters
-for the UI of Argo CD. The directory examples/argocd of the repository of
-lkeplan has the plugin.`
+With --target argocd, the objects have annotations for Argo CD. The annotations
+set the order of the objects, select server-side apply, and require a confirmation
+before Argo CD prunes a pool or a node class. Argo CD never prunes a pool that a
+guard protects. render then reads variables from the parameters of an Application,
+as Argo CD passes them to a plugin. --announce-parameters prints these parameters
+for the UI of Argo CD. The plugin is in the directory examples/argocd of the
+repository of lkeplan.`
 
 const renderExamples = `  lkeplan render clusters/prod
   lkeplan render -o json clusters/prod
@@ -73,7 +73,7 @@ func newRender(env *env) *cobra.Command {
 	}
 	r.src.Flags(cmd)
 	r.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	r.target.Flag(cmd, "target", "", "add what `TOOL` needs to apply the objects")
+	r.target.Flag(cmd, "target", "", "add the annotations that `TOOL` needs; plain needs none")
 	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed if a directory compiles to no objects")
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
 		"print the variables for the UI of Argo CD, and no objects")

@@ -20,31 +20,38 @@ import (
 	"github.com/lkeplan/lkeplan/engine/rings"
 )
 
-const ringsHelp = `Show how far a commit is in the rings of a directory. For each cluster, the
-table shows the commit that is applied, since when its objects are ready, and
-what it is waiting for. NAME is the name of the NodePlan, which is the same in
-all clusters. Without DIR, rings reads the working directory.
+const ringsHelp = `Show which clusters have applied a commit. A ring is a group of clusters. The rings
+block of a directory lists the rings in order: a ring gets a commit after all
+clusters of the previous ring have proven it. A cluster has proven a commit if the
+commit is applied and its objects were ready for the soak time of the ring.
 
-rings reads the NodePlan of each cluster with the context of your kubeconfig
-that has the name of the cluster. --contexts names other contexts. If a cluster
-cannot be read, its state is unknown.
+For each cluster, the table shows the applied commit, the time since which the
+objects of the commit are ready, and what the cluster is waiting for. NAME is the
+name of the NodePlan, which is the same in all clusters. Without DIR, the command
+reads the working directory.
 
-Without --commit, rings shows the revision that the first ring attempted last.
+For each cluster, the command uses the context of your kubeconfig with the name of
+the cluster. To use other contexts, set --contexts. If a cluster cannot be read, its
+state is unknown.
 
 A cluster has one of these states:
 
-  proven    the commit is applied, and was ready for the soak time
-  soaking   the commit is applied and ready, but not for long enough
-  working   the cluster applies the commit, or waits for an approval or a window
+  proven    the commit is applied, and its objects were ready for the soak time
+  soaking   the commit is applied and its objects are ready, but not yet for the
+            soak time
+  working   the cluster is applying the commit or replacing nodes, or waits for
+            an approval or for a window (a time in which changes are allowed)
   waiting   the cluster waits for the previous ring
   behind    the cluster has not seen the commit
   notready  the NodePlan has an error
-  failed    the rollout of the commit is held or was rolled back
-  stopped   the NodePlan is suspended, is being deleted, or only plans
-  mismatch  the context leads to another cluster, or the rings differ
+  failed    the rollout of the commit was stopped or rolled back
+  stopped   the NodePlan is suspended, is being deleted, or applies nothing
+            because its mode is PlanOnly
+  mismatch  the context belongs to another cluster, or the cluster has applied
+            the commit with other rings than this directory declares
   unknown   the cluster cannot be read
 
-You need the right to get the NodePlan in each cluster.`
+You need permission to get the NodePlan in each cluster.`
 
 // wholeCommit matches a commit, and a revision of Flux, such as main@sha1:1f2c...
 var wholeCommit = regexp.MustCompile(`^(?:.*:)?(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -62,7 +69,7 @@ func newRings(env *flags.Env) *cobra.Command {
 	s := ringsSettings{output: flags.Choice{Value: "text", Of: []string{"text", "json", "markdown"}}}
 	cmd := &cobra.Command{
 		Use:   "rings NAME [DIR]",
-		Short: "Show which clusters have a commit",
+		Short: "Show which clusters have applied a commit",
 		Long:  ringsHelp,
 		Example: `  lkeplan rings prod clusters/eu-1
   lkeplan rings prod clusters/eu-1 --contexts dev=lke1-ctx,eu-1=lke2-ctx
@@ -75,9 +82,9 @@ func newRings(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVarP(&s.from.namespace, "namespace", "n", "",
 		"`NAMESPACE` of the NodePlan (default: that of each context)")
 	cmd.Flags().StringToStringVar(&s.contexts, "contexts", nil,
-		"read `CLUSTER=CONTEXT,...` instead of the contexts with the names of the clusters")
+		"use CONTEXT for CLUSTER: `CLUSTER=CONTEXT,...` (default: the context with the name of the cluster)")
 	cmd.Flags().StringVar(&s.commit, "commit", "",
-		"show this `COMMIT`, with all of its digits (default: the last one of the first ring)")
+		"show the progress of `COMMIT`, a full SHA (default: the commit that the first ring attempted last)")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }

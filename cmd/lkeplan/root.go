@@ -209,8 +209,8 @@ var exitCodes = []struct {
 	{flags.Fine, "success"},
 	{1, "an error; it takes precedence over the other codes"},
 	{flags.Changes, "there are changes, and --detailed-exitcode is set"},
-	{flags.Refused, "a guard (a limit on one change) or a policy refuses the change, the change\n" +
-		"would overwrite a field that another owner has set, or a simulated pod\ngets no node"},
+	{flags.Refused, "a guard (a limit on one change) or a policy (a condition on a plan) refuses\n" +
+		"the change; another owner has set a field of the change; or a simulated\npod gets no node"},
 	{flags.Stale, "the cluster has changed since the plan was saved"},
 }
 

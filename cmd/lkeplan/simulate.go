@@ -32,26 +32,27 @@ limits of the pools apply. At the start, only pools with a fixed number of nodes
 have nodes. All pods are created at the same time. NodeOverlays and
 CapacityBuffers are not simulated.
 
---pods 200x1cpu,2Gi adds 200 pods that each request 1 CPU and 2Gi of memory.
---workloads adds the pods of manifests: Deployments, StatefulSets, ReplicaSets,
-Jobs, CronJobs, Pods, and DaemonSets on each node. You can repeat and combine
-these flags. The SOURCE of --workloads is one of these:
+--pods 200x1cpu,2Gi adds 200 pods that each request 1 CPU and 2Gi of memory to the
+simulation. --workloads adds the pods of manifests: Deployments, StatefulSets,
+ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets on each node. You can repeat and
+combine these flags. The SOURCE of --workloads is one of these:
 
   FILE           a file with manifests; - is standard input
   DIR            all manifests in a directory. Files without Kubernetes objects
-                 are skipped. If a file may contain pods and cannot be read, the
-                 report has a warning
+                 are skipped. If pods may be missing because a file cannot be
+                 read, the report has a warning
   live           all pods and DaemonSets of the cluster, which is only read
   snapshot:FILE  all pods and DaemonSets in a file of "lkeplan snapshot"
 
-If a workload has an autoscaler, simulate uses the minimum number of pods. With
---autoscalers max, it uses the maximum. It ignores Jobs that have ended. If a
+If manifests contain an autoscaler for a workload, such as a
+HorizontalPodAutoscaler, simulate uses its minimum number of pods. With
+--autoscalers max, simulate uses the maximum. It ignores Jobs that have ended. If a
 pod uses a PersistentVolumeClaim that is not in the manifests, the pod gets no
 node.
 
-By default, simulate uses the values outside of during blocks. With --during
-night, each pool has the values of its block "night". The report shows which
-values it used.
+A "during" block sets other values of a pool for certain times. By default,
+simulate ignores these blocks. With --during night, each pool has the values of its
+block "night". The report shows which values it used.
 
 On the standard tier of LKE, simulate adds the DaemonSets that LKE installs. On
 LKE Enterprise, it does not know these DaemonSets. To add them, save the output
@@ -69,14 +70,15 @@ directory. The report compares the results. If you add --settle, the report also
 shows how the nodes of the base are replaced or drained.
 
 With --sweep, simulate finds the cheapest size of nodes. It repeats the
-simulation with different limits on the size of a node: on its CPUs (--sweep
-cpu), on its memory (--sweep memory), or on the class of its plan type (--sweep
-class). The report lists the cheapest result first, and shows the HCL to write.
+simulation with different maximum CPUs of a node (--sweep cpu), with different
+maximum memory (--sweep memory), or with each class of plan types, such as dedicated
+(--sweep class). The report lists the cheapest result first, and shows the HCL to
+write.
 
 With --replay, the pods come from snapshots of one cluster, such as one snapshot
 for each hour. The report compares the simulated nodes with the real nodes of
-the cluster. It shows the cost, and how many nodes were created and removed.
-Linode bills each started hour of a node.
+the cluster. It shows the cost, and how many nodes were created and removed. The
+cost of each node is rounded up to whole hours, as in Linode's bill.
 
 Use the format markdown for the comment of a pull request. The format html is a
 page that shows how full each node is.
@@ -126,13 +128,13 @@ func newSimulate(env *flags.Env) *cobra.Command {
 		},
 	}
 	s.comparison.SourceFlags(cmd)
-	s.pods.Add(cmd)
+	s.pods.Add(cmd, "simulate")
 	flags.ClusterFlags(cmd, env, &s.comparison.Access)
-	s.bound.Flag(cmd, "autoscalers", "", "scale workloads with an autoscaler to its `BOUND`")
+	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	s.sweep.Flag(cmd, "sweep", "",
-		"simulate with each maximum `SIZE` of nodes, or with each class of plan types, and list the cheapest first")
+		"repeat the simulation with different limits on `PROPERTY` of the nodes, and list the cheapest first")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",
@@ -141,7 +143,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 		"report what the pools would have cost with the pods of several snapshots: `PATH` is a file of \"lkeplan snapshot\", "+
 			"or a directory of such files; may be repeated")
 	cmd.Flags().StringArrayVar(&s.during, "during", nil,
-		"use the values of the during blocks with this `NAME`; may be repeated (default: the values outside of all blocks)")
+		"use the values of the \"during\" blocks with this `NAME`; may be repeated (default: ignore these blocks)")
 	for _, other := range []string{"sweep", "base", "settle", "keep", "during"} {
 		cmd.MarkFlagsMutuallyExclusive("replay", other)
 	}

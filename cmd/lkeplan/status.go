@@ -18,7 +18,7 @@ import (
 const statusHelp = `Show the state of a cluster on one screen:
 
   * for each pool, the number of nodes, their state and cost, and the limits
-  * which nodes are replaced, and what blocks the replacement
+  * which nodes are being replaced, and what blocks the replacement
   * which plan types (kinds of Linode) are out of stock
   * whether the Linode API answers and accepts the token
   * for each NodePlan, the applied commit and the next commit
@@ -26,14 +26,14 @@ const statusHelp = `Show the state of a cluster on one screen:
 
 With POOL, status shows only this pool.
 
-If a line of the output starts with |, it continues the previous line, or quotes
-a text from the cluster.
+A line of the output that starts with | continues the previous line, or quotes a
+message of a Kubernetes object.
 
-You need the right to list nodes, pods, events, daemonsets, persistentvolumes,
-persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the kinds of
-Karpenter and lkeplan. If you cannot list a kind, status shows which kind is
-missing. status also works if the controller is down. Prices come from the
-catalogue.`
+You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
+persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
+resources of Karpenter and lkeplan. If you cannot list one of these resources,
+status shows which one is missing. status also works if the controller is down.
+Prices come from the catalogue, a file with plan types, regions and prices.`
 
 type statusSettings struct {
 	look
@@ -72,7 +72,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 	s.flags(cmd, env)
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "list pools with nothing to report, and every waiting workload")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "every `TIME`, refresh the kinds that you cannot watch")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "every `TIME`, refresh the resources that you can list, but not watch")
 	flags.Effects{
 		"all": {
 			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",

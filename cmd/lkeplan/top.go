@@ -32,9 +32,10 @@ top shows the pools.
 
 top only reads the cluster. To cordon or drain a node, use kubectl.
 
-You need the right to list nodes. If you can also list pods, nodeclaims and
-nodepools, top shows them. If you can watch these kinds, top shows each change
-immediately. Prices come from the catalogue.`
+You need permission to list nodes. If you can also list pods, nodeclaims and
+nodepools, top shows them. If you can watch these resources, top shows each change
+immediately. Prices come from the catalogue, a file with plan types, regions and
+prices.`
 
 // topKeys is the help that ? shows.
 const topKeys = `/          filter nodes by name, pool, plan type or state; esc clears the filter
@@ -71,7 +72,7 @@ func newTop(env *flags.Env) *cobra.Command {
 	s.flags(cmd, env)
 	cmd.Flags().BoolVar(&s.once, "once", false,
 		"print one screen and exit (default: true if the output is no terminal, or if TERM is dumb)")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "every `TIME`, refresh the kinds that you cannot watch")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "every `TIME`, refresh the resources that you can list, but not watch")
 	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
 	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "reverse the order")
 	flags.Effects{"interval": {

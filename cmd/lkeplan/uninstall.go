@@ -39,9 +39,9 @@ controller, run one of these:
            finalizers and taints that only its controller would remove. Stop the
            controller first. If you start it again, it manages the nodes again.
 
-Both show what is removed, what stays and what is still billed, and ask for
-confirmation. Afterwards, you can delete the controller and the CRDs in any
-order.`
+With both flags, the command first shows what is removed, what stays and what is
+still billed, and asks for confirmation. Afterwards, you can delete the controller
+and the CRDs in any order.`
 
 func newUninstall(env *flags.Env) *cobra.Command {
 	u := uninstalling{env: env}

@@ -37,8 +37,8 @@ func newValidate(env *env) *cobra.Command {
 		Use:   "validate [DIR...]",
 		Short: "Check a directory without a cluster",
 		Long: `Check the configuration in a directory. validate checks the objects as the API
-server would, and needs no cluster. Without DIR, it checks the working
-directory.
+server would, and reads no cluster, except with --workloads live. Without DIR, it
+checks the working directory.
 
 --output selects a format:
 
@@ -54,7 +54,8 @@ The exit code is 1 if there is an error.
 Some rules compare pods with pools. For example, validate can find a taint that
 no pod tolerates, or a label that no pool has. For these rules, select the pods
 with --pods or --workloads, as in "lkeplan simulate". These flags allow only one
-directory. "lkeplan explain" lists all rules.
+directory. --context and --kubeconfig are for --workloads live. "lkeplan explain"
+lists all rules.
 
 To check several directories, name them. With --recursive, validate also checks
 their subdirectories. It skips directories without a cluster block.`,
@@ -102,7 +103,7 @@ their subdirectories. It skips directories without a cluster block.`,
 	}
 	src.Flags(cmd)
 	some.Flags(cmd)
-	pods.Add(cmd)
+	pods.Add(cmd, "check")
 	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "report warnings as errors")

@@ -24,16 +24,18 @@ const whyHelp = `Explain the state of one object:
   claim  the same for a NodeClaim (Karpenter's request for a node)
   pool   the state of the pool, its plan types, and the pods that wait for it
 
-You can write the object as TYPE NAME or TYPE/NAME, such as pod/web. The name of
-a pod can start with its namespace, such as pod/shop/web.
+You can write the object as TYPE NAME or TYPE/NAME, such as pod/web. Names of
+resources are types, too, as in nodepool.karpenter.sh/general. The name of a pod can
+start with its namespace, such as pod/shop/web.
 
-If a line of the output starts with |, it continues the previous line, or quotes
-a text from the cluster.
+A line of the output that starts with | continues the previous line, or quotes a
+message of a Kubernetes object.
 
-You need the right to list nodes, pods, events, daemonsets, persistentvolumes,
-persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the kinds of
-Karpenter and lkeplan. If you cannot list a kind, the output shows which kind is
-missing. The command also works if the controller is down.
+You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
+persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
+resources of Karpenter and lkeplan. If you cannot list one of these resources, the
+output shows which one is missing. The command also works if the controller is
+down.
 
 If the node no longer exists, the output shows why it was removed. The controller
 stores the last 50 removed nodes in the status of the LinodeNodeClass. Prices

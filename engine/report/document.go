@@ -165,7 +165,7 @@ type field struct {
 	Path    string      `json:"path" doc:"Such as spec.limits.cpu. An element of a list is named by its key: spec.template.spec.requirements[kubernetes.io/arch]."`
 	Before  any         `json:"before" doc:"Null if there was no value."`
 	After   any         `json:"after" doc:"Null if there is no value."`
-	Effect  plan.Effect `json:"effect" doc:"roll: nodes are replaced, within the budgets. may_remove_nodes: Karpenter may remove or replace matching nodes within the budgets, sooner than before, more at a time, or for other reasons. in_place: the change takes effect immediately and every node stays. delete_nodes: nodes are deleted immediately, regardless of budgets. none: no controller acts on the field."`
+	Effect  plan.Effect `json:"effect" doc:"roll: nodes are replaced, within the disruption budgets. may_remove_nodes: Karpenter may remove or replace matching nodes within the disruption budgets, sooner than before, more at a time, or for other reasons. in_place: the change takes effect immediately and every node stays. delete_nodes: nodes are deleted immediately, regardless of budgets. none: no controller acts on the field."`
 	Partial bool        `json:"partial,omitempty" doc:"For the effect roll: only nodes that no longer match are replaced."`
 	Source  *diag.Range `json:"source,omitempty"`
 	Owners  []string    `json:"owners,omitempty" doc:"The field managers of the live field."`

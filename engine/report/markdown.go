@@ -312,7 +312,7 @@ func nodes(c plan.Change) string {
 	case known:
 		text = code.consequence(c.Impact)
 	case c.Prune == plan.StartRemoval:
-		text = "**all drained** within the budgets"
+		text = "**all drained** within the disruption budgets"
 	case c.Kind == "LinodeNodeClass":
 		text = "**all replaced** in the pools that use it"
 	case c.Partial:

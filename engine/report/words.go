@@ -171,7 +171,7 @@ func (v escaper) headline(c plan.Change) string {
 	case c.Effect == plan.Roll:
 		parts = append(parts, "replaces every node of the pool")
 	case c.Effect == plan.MayRemove && c.Kind == "NodePool":
-		parts = append(parts, "Karpenter may remove or replace its nodes within the budgets")
+		parts = append(parts, "Karpenter may remove or replace its nodes within its disruption budgets")
 	case c.Effect == plan.MayRemove:
 		parts = append(parts, "Karpenter may remove or replace nodes")
 	case c.Action == plan.Update && len(parts) == 1:
@@ -437,9 +437,10 @@ func (v escaper) turns(r Report) (lines []string) {
 		case i == 0:
 			line += "): after the merge"
 		case t.After == 0:
-			line += "): when the previous ring has proven it"
+			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit"
 		default:
-			line += "): when the previous ring has proven it, at the earliest " + during.WriteDuration(t.After) + " after the merge"
+			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit, at the earliest " +
+				during.WriteDuration(t.After) + " after the merge"
 		}
 		lines = append(lines, line)
 	}

@@ -188,7 +188,7 @@ func (r Revision) proof(proven []lkeplanv1alpha1.ProvenRevision) *lkeplanv1alpha
 func working(np *lkeplanv1alpha1.NodePlan, ready *metav1.Condition, applied bool) string {
 	switch outdated, ring := np.Status.Outdated, np.Status.Ring; {
 	case ready.Reason == lkeplanv1alpha1.ReasonWaitingForRing && ring.Waiting != nil:
-		return "it waits for the ring " + ring.Waiting.Ring
+		return "it waits for ring " + ring.Waiting.Ring
 	case ready.Status != metav1.ConditionTrue:
 		return ready.Reason + ": " + firstLine(ready.Message)
 	case applied && outdated != nil && *outdated > 0:

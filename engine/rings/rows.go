@@ -73,9 +73,9 @@ func rowOf(ring config.Ring, cluster string, rev Revision, peer Peer) Row {
 func WaitText(w *lkeplanv1alpha1.RingWait) string {
 	parts := []string{}
 	for _, c := range w.Clusters {
-		parts = append(parts, c.Name+": "+cmp.Or(c.Message, c.State))
+		parts = append(parts, "cluster "+c.Name+": "+cmp.Or(c.Message, c.State))
 	}
-	text := fmt.Sprintf("waits for the ring %s since %s: %s", w.Ring, clock(w.Since.Time), strings.Join(parts, "; "))
+	text := fmt.Sprintf("waits for ring %s, since %s; %s", w.Ring, clock(w.Since.Time), strings.Join(parts, "; "))
 	return diag.Shorten(diag.OneLine(text), maxMessage)
 }
 

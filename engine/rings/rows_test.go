@@ -62,7 +62,7 @@ func TestRows(t *testing.T) {
 				},
 			}
 		}), rings.Row{State: rings.Waiting, Applied: "c0",
-			Message: "waits for the ring dev since 2026-11-27 08:00 UTC: dev: ready for 1m of 5m; x: Unknown"}},
+			Message: "waits for ring dev, since 2026-11-27 08:00 UTC; cluster dev: ready for 1m of 5m; cluster x: Unknown"}},
 		"waiting with an earlier commit": {proven(func(np *lkeplanv1alpha1.NodePlan) {
 			np.Status.LastAppliedRevision, np.Status.LastAttemptedRevision = "main@sha1:c0", "main@sha1:c9"
 			np.Status.Ring.Proven = nil

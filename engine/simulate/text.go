@@ -235,7 +235,7 @@ func (r Report) changeText() string {
 	if len(s.Steps) == 0 {
 		fmt.Fprintf(&b, "\nThe change does not affect the nodes of %s.\n", r.Base)
 	} else {
-		fmt.Fprintf(&b, "\nThe change replaces nodes of %s in %s, within the budgets of the pools:\n",
+		fmt.Fprintf(&b, "\nThe change replaces nodes of %s in %s, within the disruption budgets of the pools:\n",
 			r.Base, Count(len(s.Steps), "step"))
 	}
 	base := r.Before.Consolidated.result()

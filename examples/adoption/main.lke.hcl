@@ -1,5 +1,5 @@
-# Later changes: blocks with a new label, objects created by another
-# tool, removed blocks, and a policy for what a change may do.
+# Later changes: blocks with a new label, objects that another tool
+# created, removed blocks, and a policy that limits what a change may do.
 
 cluster {
   name   = "prod"
@@ -35,13 +35,13 @@ import {
   id = "pool-2023"
 }
 
-# No longer managed here. The object and its nodes stay as they are.
+# This directory no longer manages the object. The object and its nodes stay.
 removed {
   from   = pool.batch
   delete = false
 }
 
-# A policy sees what a change does. A check sees the configuration.
+# A policy checks what a change does. A check block checks the configuration.
 policy "no_mass_roll" {
   condition     = plan.nodes.rolled <= 0.25 * plan.nodes.total
   error_message = "This change rolls ${plan.nodes.rolled} of ${plan.nodes.total} nodes. Split it."

@@ -34,8 +34,8 @@ pool "batch" {
     # Jobs are not moved: a moved job would start again.
     policy = "WhenEmpty"
 
-    # Linode bills each started hour. An empty node stays
-    # for ten minutes, for the next job.
+    # Linode bills whole hours, so an empty node stays for
+    # ten minutes, for the next job.
     consolidate_after = "10m"
 
     # All empty nodes may be removed at the same time.

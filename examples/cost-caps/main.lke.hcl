@@ -1,5 +1,5 @@
-# Caps over several pools, in addition to the limits of each pool. A node that would
-# exceed a cap is not created. Its pods stay pending, and their events name the cap.
+# Caps for several pools, in addition to the limits of each pool. If a node would exceed
+# a cap, it is not created. Its pods stay pending, and their events name the cap.
 
 cluster {
   name   = "prod"
@@ -24,13 +24,13 @@ pool "batch" {
   limits       = { cpu = 64 }
 }
 
-# All pools of the cluster, in US dollars a month at Linode's list prices.
+# The cap of all pools of the cluster, in US dollars a month at Linode's list prices.
 limits "budget" {
   monthly_cost = 5000
 }
 
-# Some of the pools, by reference: values(...) is all elements
-# of a pool with for_each, pool.team["ml"] is one element.
+# The cap of some pools. values(pool.team) refers to all elements of
+# a pool with for_each, and pool.team["ml"] refers to one element.
 limits "teams" {
   pools  = values(pool.team)
   nodes  = 40

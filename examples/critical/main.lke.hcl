@@ -1,5 +1,5 @@
-# A pool for critical services: dedicated CPUs, few replacements
-# at a time, none in office hours, and a fallback if it is full.
+# A pool for critical services: dedicated CPUs, one replacement at
+# a time, no replacement in office hours, and a general pool as a fallback.
 
 cluster {
   name   = "prod"
@@ -15,7 +15,7 @@ pool "critical" {
   weight = 100
 
   # Dedicated CPUs are not shared. At least three plan types
-  # must match, so that one that is out of stock blocks nothing.
+  # must match, so that the pool works if one of them is out of stock.
   requirements = {
     class         = ["dedicated", "premium"]
     cpu           = between(4, 16)
@@ -25,7 +25,7 @@ pool "critical" {
   taints = ["example.com/critical:NoSchedule"]
   labels = { "example.com/tier" = "critical" }
 
-  # One node more than needed: a replacement is created before the old node is deleted.
+  # One more node than needed, because a replacement is created before the old node is deleted.
   limits = { cpu = 96 }
 
   # Nodes do not expire, because budgets do not delay expiry. Commits
@@ -37,12 +37,12 @@ pool "critical" {
     policy            = "WhenEmpty"
     consolidate_after = "1h"
 
-    # One at a time.
+    # One node at a time.
     budget {
       nodes = 1
     }
 
-    # None in office hours (UTC).
+    # No node in office hours (UTC).
     budget {
       nodes    = 0
       schedule = "0 7 * * mon-fri"
@@ -57,7 +57,7 @@ pool "general" {
   limits       = { cpu = 64 }
 }
 
-# What no pull request may do without an approval.
+# A pull request that exceeds these limits needs an approval.
 guards {
   protected        = [pool.critical]
   max_rolled_nodes = "50%"

@@ -7,7 +7,7 @@ cluster {
 
 node_class "default" {}
 
-# All other pods run here, those of the system included.
+# All other pods run here, including system pods.
 pool "general" {
   node_class   = node_class.default
   requirements = { class = "standard", cpu = between(2, 8) }
@@ -18,7 +18,7 @@ pool "gpu" {
   node_class = node_class.default
 
   # One or two GPUs in a node. Without this limit, a pod that
-  # requests one GPU could get a part of a node with four.
+  # requests one GPU could get a node with four GPUs.
   requirements = { class = "gpu", gpu_count = lte(2) }
 
   # Without this taint, web servers could fill a node that costs $1,000 a month.
@@ -39,7 +39,7 @@ pool "gpu" {
   }
 }
 
-# All GPU nodes together cost no more than this.
+# The maximum cost of all GPU nodes together.
 limits "gpu" {
   pools        = [pool.gpu]
   monthly_cost = 4000

@@ -1,4 +1,4 @@
-# Spare capacity for future pods, so that they need not wait for a new node.
+# Spare capacity for future pods, so that they do not wait for a new node.
 
 cluster {
   name   = "prod"

@@ -7,8 +7,8 @@ cluster {
   mode   = "instance"
 }
 
-# Labels instead of ids: the same class works in every
-# region with an image, a VPC and a subnet of these labels.
+# With labels instead of IDs, the same node class works in each
+# region that has an image, a VPC and a subnet with these labels.
 node_class "nodes" {
   image_label    = "kubeadm-node"
   firewall_label = "nodes"
@@ -19,7 +19,7 @@ node_class "nodes" {
     kind = "kubeadm"
   }
 
-  # The kubelet reserves this, so Karpenter plans pods with the rest.
+  # The kubelet reserves these resources. Pods can use only the rest.
   kubelet {
     max_pods        = 60
     kube_reserved   = { cpu = "100m", memory = "500Mi" }
@@ -65,8 +65,8 @@ pool "dedicated" {
   }
 }
 
-# The cap on both pools together. Linode also limits each
-# account, but does not publish those limits.
+# The limit on both pools together. Linode also limits each
+# account, but does not publish these limits.
 limits "all" {
   nodes        = 20
   monthly_cost = 1000

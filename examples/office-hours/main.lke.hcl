@@ -1,4 +1,4 @@
-# When nodes may be replaced: never in office hours, one at a time
+# Nodes are replaced never in office hours, one at a time
 # in the evening, and several at the weekend. All times are UTC.
 
 cluster {
@@ -19,8 +19,8 @@ pool "general" {
   disruption {
     consolidate_after = "15m"
 
-    # Always. It applies outside of all schedules: if all budgets of a pool have
-    # a schedule, every node can be replaced at the same time outside of them.
+    # This budget always applies. If all budgets of a pool had a schedule, all nodes
+    # could be replaced at the same time outside of these schedules.
     budget {
       nodes = "20%"
     }

@@ -1,5 +1,5 @@
-# A pool with every argument that production pools use, each
-# explained. An argument that is left out has a useful default.
+# A pool with every argument that production pools use. A comment explains
+# each argument. If you leave an argument out, it has a useful default.
 
 lkeplan {
   # Refuse older versions of lkeplan, which could read this file differently.
@@ -11,8 +11,8 @@ cluster {
   region = "us-ord"
   tier   = "enterprise"
 
-  # The Kubernetes version of the nodes. A change here replaces them,
-  # one pool after another. An upgrade of the control plane does not.
+  # The Kubernetes version of the nodes. If you change it, the nodes are replaced,
+  # one pool after another. An upgrade of the control plane replaces no node.
   kubernetes_version = "v1.33.4+lke2"
 }
 
@@ -50,10 +50,10 @@ pool "general" {
   # Labels of each node.
   labels = { "example.com/team" = "platform" }
 
-  # Excludes pods that do not tolerate it.
+  # Pods that do not tolerate this taint do not run on the nodes.
   taints = ["example.com/dedicated=general:NoSchedule"]
 
-  # Excludes all pods until the network agent removes it.
+  # No pod runs on a new node until the network agent removes this taint.
   startup_taints = ["node.cilium.io/agent-not-ready:NoExecute"]
 
   # The largest total size of the pool.
@@ -64,7 +64,7 @@ pool "general" {
   }
 
   # Replace nodes after two weeks, and give each two days to drain. Budgets
-  # do not delay expiry; without the next line lkeplan would warn about it.
+  # do not delay expiry. The next line suppresses the warning about this.
   # lkeplan:ignore expiry-without-budget pods here need two days to stop
   expire_after             = "336h"
   termination_grace_period = "48h"
@@ -73,12 +73,12 @@ pool "general" {
     policy            = "WhenEmptyOrUnderutilized"
     consolidate_after = "5m"
 
-    # At most a fifth of the nodes at a time.
+    # At most a fifth of the nodes at the same time.
     budget {
       nodes = "20%"
     }
 
-    # None in office hours (UTC), neither to save money nor for a change of the pool.
+    # No node in office hours (UTC), neither to save money nor for a change to the pool.
     budget {
       nodes    = 0
       reasons  = ["Drifted", "Underutilized"]

@@ -28,7 +28,7 @@ pool "general" {
 
   disruption {
     # The time that a node stays idle before Karpenter removes it. Linode bills
-    # each started hour, so use "15m" or more in production.
+    # whole hours, so use "15m" or more in production.
     # lkeplan:ignore consolidate-before-hour short, so that you can watch nodes go
     consolidate_after = "30s"
   }

@@ -1,4 +1,4 @@
-# What must stay true of this directory after every change. Run it with `lkeplan test`.
+# Conditions that must be true after every change to this directory. Run them with `lkeplan test`.
 
 run "ten workers fit in two nodes" {
   pods = ["10x1cpu,1Gi"]

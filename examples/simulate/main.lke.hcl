@@ -1,5 +1,5 @@
-# Karpenter chooses the size of this pool's nodes. The guide
-# simulates what the pods would get with smaller ones.
+# Karpenter chooses the size of the nodes of this pool. The guide
+# simulates which nodes the pods would get with a smaller maximum size.
 
 cluster {
   name   = "shop"

@@ -1,4 +1,4 @@
-# A small cluster in which pods stay pending and nodes stay, each for another reason.
+# A small cluster in which pods stay pending, or nodes stay, for different reasons.
 
 cluster {
   name   = "prod"

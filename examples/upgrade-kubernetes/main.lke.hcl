@@ -27,7 +27,7 @@ pool "web" {
   limits       = { cpu = 64 }
 }
 
-# An upgrade replaces all nodes, which is more than this, so it needs an approval.
+# An upgrade replaces all nodes. This exceeds the guard, so an upgrade needs an approval.
 guards {
   max_rolled_nodes = "50%"
 }

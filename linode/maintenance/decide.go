@@ -30,7 +30,7 @@ type Window struct {
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// String is the maintenance for people: "power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has
+// String is the maintenance for people: "type power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has
 // started.
 func (w Window) String() string {
 	when := "starts at an unknown time"
@@ -44,7 +44,7 @@ func (w Window) String() string {
 	}
 	text := when
 	if w.Type != "" {
-		text = w.Type + ", " + when
+		text = "type " + w.Type + ", " + when
 	}
 	if w.Emergency {
 		text += " (emergency)"

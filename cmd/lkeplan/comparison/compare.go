@@ -79,12 +79,16 @@ func (d *Comparison) SourceFlags(cmd *cobra.Command) { d.src.Flags(cmd) }
 func (d *Comparison) Flags(cmd *cobra.Command) {
 	d.SourceFlags(cmd)
 	flags.ClusterFlags(cmd, d.Env, &d.Access)
+	only := ""
+	if d.Base == "" { // the command has --base
+		only = "with --base live, snapshot:FILE or plan:FILE: "
+	}
 	cmd.Flags().StringVar(&d.rules, "guards", "",
-		"read guards and policies from `BASE`, git:REF or dir:PATH, if --base is a cluster or a plan (default: "+
+		only+"read guards and policies from `BASE`, which is git:REF or dir:PATH (default: "+
 			"the commit where the branch left the main branch)")
 	d.workloadFlags(cmd)
 	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
-		"compute the result with a dry run of the API server; you need the right to patch the objects")
+		"compute the result with a dry run of the API server; you need permission to patch the objects")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
 		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
 }

@@ -23,10 +23,14 @@ import (
 
 // workloadFlags adds the flags of simulated pods.
 func (d *Comparison) workloadFlags(cmd *cobra.Command) {
+	pods := "pods of the cluster"
+	if d.Base == "" { // the command has --base and --nodes, which can name a snapshot
+		pods = "pods of the cluster or snapshot"
+	}
 	cmd.Flags().BoolVar(&d.simulate, "simulate", false,
-		"simulate which nodes the pods get before and after the change, and their cost; without --pods and --workloads, "+
-			"for the pods of the cluster or snapshot that is compared")
-	d.pods.Add(cmd)
+		"simulate which nodes the pods get before and after the change, and what these nodes cost; without --pods and "+
+			"--workloads, simulate the "+pods)
+	d.pods.Add(cmd, "simulate")
 }
 
 // workloads simulates pods before and after the change.

@@ -50,15 +50,17 @@ const (
 	sourceSnapshot = "snapshot:"
 )
 
-// Add adds the flags.
-func (f *Flags) Add(cmd *cobra.Command) {
+// Add adds the flags. The verb is what the command does with the pods: in "apply --help", "add pods" would read as if
+// apply created them.
+func (f *Flags) Add(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringArrayVar(&f.pods, "pods", nil,
-		"add pods: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may be repeated")
+		verb+" N pods with these requests: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may be repeated")
 	cmd.Flags().StringArrayVar(&f.workloads, "workloads", nil,
-		"add the pods in `SOURCE`: a manifest, a directory of manifests, - for standard input, live for the cluster, or "+
+		verb+" the pods in `SOURCE`: a manifest, a directory of manifests, - for standard input, live for the cluster, or "+
 			"snapshot:FILE; may be repeated")
 	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
-		"add the DaemonSets that LKE installs on each node, unless --workloads has them; --lke-daemonsets=false adds none")
+		verb+" also the DaemonSets that LKE installs on each node, unless --workloads contains them; "+
+			"--lke-daemonsets=false leaves them out")
 	flags.Renamed(cmd, "live", "workloads", true, func(text string) (string, error) {
 		if on, err := strconv.ParseBool(text); err != nil || !on {
 			return "", err

@@ -59,7 +59,7 @@ func TestABurstCreatesExactlyTheNeededNodes(t *testing.T) {
 	}
 }
 
-// burstSeen is how a burst went, in how many calls of the Linode API, and how long.
+// burstSeen is how a burst went, in how many calls to the Linode API, and how long.
 type burstSeen struct {
 	recording recording
 	calls     int

@@ -278,7 +278,7 @@ func (s cloud) furnish(has sim.AssetSet) {
 	s.linodeCall(http.MethodPost, "/simulator/assets", has, nil)
 }
 
-// refusals are calls of the Linode API that a fault of the simulator answers.
+// refusals are calls to the Linode API that a fault of the simulator answers.
 func (s cloud) refusals() rounds {
 	return rounds{what: "calls that Linode refuses", count: func() int {
 		return len(slices.DeleteFunc(s.calls(), func(call sim.Call) bool { return call.Fault == "" }))

@@ -40,9 +40,9 @@ func (r *recording) add(s state) {
 	r.text += fmt.Sprintf("\x1b[2m%5.1fs\x1b[0m %s\n", time.Since(r.started).Seconds(), seen)
 }
 
-// end adds how many calls of the Linode API the burst took.
+// end adds how many calls to the Linode API the burst took.
 func (r *recording) end(s state) {
-	r.text += fmt.Sprintf("\n\x1b[1m%d pods, %d nodes, %d calls of the Linode API, %d of which changed something\x1b[0m\n",
+	r.text += fmt.Sprintf("\n\x1b[1m%d pods, %d nodes, %d calls to the Linode API, %d of which changed something\x1b[0m\n",
 		s.running, len(s.nodes), s.linode.Calls, s.linode.Writes)
 }
 

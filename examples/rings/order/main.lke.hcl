@@ -1,4 +1,4 @@
-# The order in which clusters get a revision. Each cluster's directory calls this module.
+# The order in which clusters get a commit. The directory of each cluster calls this module.
 
 rings {
   ring "dev" {

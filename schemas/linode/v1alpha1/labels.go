@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Labels that describe a plan. The provider sets them on NodeClaims; NodePools and pods select by them. The
+// Labels that describe a plan type. The provider sets them on NodeClaims; NodePools and pods select by them. The
 // names are those of karpenter-provider-linode (its docs/CONFIGURATION.md, "Well-Known Labels").
 const (
 	LabelInstanceCPU                = Group + "/instance-cpu"                       // vCPUs
@@ -10,12 +10,12 @@ const (
 	LabelInstanceNetworkOut         = Group + "/instance-network-out"               // Mbit/s
 	LabelInstanceClass              = Group + "/instance-class"                     // standard, dedicated, gpu, ...
 	LabelInstanceGeneration         = Group + "/instance-generation"                // 6 of g6-standard-2
-	LabelInstanceGPUCount           = Group + "/instance-gpu-count"                 // absent on plans without a GPU
+	LabelInstanceGPUCount           = Group + "/instance-gpu-count"                 // absent on plan types without a GPU
 	LabelInstanceGPUName            = Group + "/instance-gpu-name"                  // rtx6000; absent without a GPU
-	LabelInstanceAcceleratedDevices = Group + "/instance-accelerated-devices-count" // absent on plans without one
+	LabelInstanceAcceleratedDevices = Group + "/instance-accelerated-devices-count" // absent on plan types without one
 )
 
-// PlanLabels returns every label that describes a plan, in the order above.
+// PlanLabels returns every label that describes a plan type, in the order above.
 func PlanLabels() []string {
 	return []string{
 		LabelInstanceCPU, LabelInstanceMemory, LabelInstanceDisk, LabelInstanceTransfer, LabelInstanceNetworkOut,

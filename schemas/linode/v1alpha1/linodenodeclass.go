@@ -12,8 +12,8 @@ const ConditionValidationSucceeded = "ValidationSucceeded"
 // version of the control plane. Ready does not depend on it.
 const ConditionVersionCurrent = "KubernetesVersionCurrent"
 
-// ConditionPlanClosed is True while some plans are closed to the account; its message names them. Otherwise
-// the condition is absent. It does not affect Ready: other plans are used.
+// ConditionPlanClosed is True while some plan types are closed to the account; its message names them. Otherwise
+// the condition is absent. It does not affect Ready: other plan types are used.
 const ConditionPlanClosed = "PlanClosed"
 
 // ConditionFirewallWithoutEffect is True on a class with a firewall in a cluster of the standard tier, where
@@ -53,10 +53,11 @@ type LinodeNodeClassList struct {
 	Items           []LinodeNodeClass `json:"items"`
 }
 
-// Consolidation limits when Karpenter consolidates nodes, and for how little.
+// Consolidation limits when Karpenter consolidates nodes, and for which saving.
 type Consolidation struct {
-	// BeforePaidHourEnds is how long before the end of each hour that Linode bills a node
-	// can be removed to save money, 10m to 60m. Left out, it can be removed at any time.
+	// BeforePaidHourEnds is the time before the end of each paid hour of a node in which the
+	// node can be removed to save money, 10m to 60m: Linode bills whole hours. If it is not
+	// set, the node can be removed at any time.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
@@ -99,15 +100,15 @@ type LinodeNodeClassSpec struct {
 	LKEK8sVersion *string `json:"lkeK8sVersion,omitempty" hash:"ignore"`
 
 	// ReplaceBeforeMaintenance is how long before an announced maintenance of its host a
-	// node is replaced, within the budgets of its NodePool. Left out, no node is replaced
-	// for that. The token needs the scope account:read_only. A change replaces no node
-	// whose host has no maintenance.
+	// node is replaced, within the disruption budgets of its NodePool. If it is not set, no
+	// node is replaced before maintenance. The token needs the scope account:read_only. A
+	// change replaces no node whose host has no maintenance.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	// +kubebuilder:validation:Type=string
 	ReplaceBeforeMaintenance *metav1.Duration `json:"replaceBeforeMaintenance,omitempty" hash:"ignore"`
 
-	// Consolidation limits when Karpenter consolidates nodes, and for how little. A change
+	// Consolidation limits when Karpenter consolidates nodes, and for which saving. A change
 	// replaces no node.
 	// +optional
 	Consolidation *Consolidation `json:"consolidation,omitempty" hash:"ignore"`

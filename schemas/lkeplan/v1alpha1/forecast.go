@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RevisionForecast is what the plan of an applied revision foretold, and what happened since.
+// RevisionForecast is the forecast of the plan of an applied revision, and what happened since.
 // It stays open until another revision is applied.
 type RevisionForecast struct {
 	// Revision of the source.
@@ -29,7 +29,7 @@ type RevisionForecast struct {
 	RolledBack bool `json:"rolledBack,omitempty"`
 
 	// Rollback is true if the revision was applied again because the next one failed. No plan
-	// foretold what that does to nodes.
+	// has a forecast of its effect on nodes.
 	// +optional
 	Rollback bool `json:"rollback,omitempty"`
 
@@ -78,7 +78,7 @@ type ForecastRow struct {
 	Actual NodeActual `json:"actual,omitempty"`
 }
 
-// NodeForecast is what a plan foretold. A field that is absent is unknown. Costs are monthly, in
+// NodeForecast is the forecast of a plan. A field that is absent is unknown. Costs are monthly, in
 // US dollars.
 type NodeForecast struct {
 	// Nodes that existed when the revision was applied.

@@ -138,8 +138,8 @@ type NodePlanStatus struct {
 	// +optional
 	History []HistoryEntry `json:"history,omitempty"`
 
-	// Forecasts lists the last ten revisions that changed an object, newest first: what their
-	// plans foretold, and what happened since.
+	// Forecasts lists the last ten revisions that changed an object, newest first, with the forecasts of their
+	// plans, and what happened since.
 	// +optional
 	// +listType=atomic
 	Forecasts []RevisionForecast `json:"forecasts,omitempty"`

@@ -13,7 +13,7 @@ pool "general" {
   limits       = { cpu = 200 }
 }
 
-# These are read from the last applied commit, so a commit cannot lift its own guard.
+# Guards are read from the last applied commit, so a commit cannot disable the guards that check it.
 guards {
   protected = [pool.general]
 }

@@ -1,5 +1,5 @@
-# Each cluster has a directory; modules next to them have what they share.
-# Compile this one with: lkeplan render examples/modules/clusters/prod
+# Each cluster has a directory. The clusters share the modules in ../../modules.
+# Compile this directory with: lkeplan render examples/modules/clusters/prod
 
 cluster {
   name   = "prod"
