@@ -95,9 +95,9 @@ func ringDetail(d rings.Decision) string {
 			parts = append(parts, fmt.Sprintf("%d more", len(d.Waiting)-i))
 			break
 		}
-		parts = append(parts, s.Cluster+": "+s.Message)
+		parts = append(parts, "cluster "+s.Cluster+": "+s.Message)
 	}
-	return fmt.Sprintf("It waits for the ring %s. %s.", d.Ring, strings.Join(parts, "; "))
+	return fmt.Sprintf("It waits for ring %s; %s.", d.Ring, strings.Join(parts, "; "))
 }
 
 // delayForRing makes a plan that the previous ring blocks wait for it instead, if no approval has
