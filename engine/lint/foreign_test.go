@@ -83,7 +83,7 @@ func TestLabelsOfOtherClouds(t *testing.T) {
 		if (got == "") != (want == "") || !strings.Contains(got, "("+cloud+")") && want != "" || !strings.Contains(got, text) {
 			t.Errorf("%s: %q, want %q", label, got, want)
 		}
-		if want != "" && !strings.Contains(got, "the requirement matches no plan") {
+		if want != "" && !strings.Contains(got, "the requirement matches no plan type") {
 			t.Errorf("%s: %q", label, got)
 		}
 	}
