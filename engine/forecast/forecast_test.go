@@ -310,7 +310,7 @@ func TestFindings(t *testing.T) {
 		"it is unknown how many are left": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{}),
 			nil, false, ""},
 		"more": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2)}, lkeplanv1alpha1.NodeActual{Replaced: 3}), nil, true,
-			"1 node was replaced more than the plan foretold: pods requested nodes while the revision was applied, or a " +
+			"1 node was replaced more than in the forecast: pods requested nodes while the revision was applied, or a " +
 				"manual change " +
 				"made nodes outdated."},
 		"of an earlier revision": {row(lkeplanv1alpha1.NodeForecast{Replaced: n(2), Outdated: n(1)},
@@ -319,11 +319,11 @@ func TestFindings(t *testing.T) {
 		"the limit is reached": {row(range72, lkeplanv1alpha1.NodeActual{CostHighest: "72"}), nil, false,
 			"the nodes cost up to $72 a month, the maximum of the forecast: a limit was reached."},
 		"a manual change": {row(range72, lkeplanv1alpha1.NodeActual{CostHighest: "96"}), limits, true,
-			"the nodes cost up to $96 a month, and the forecast was at most $72: kubectl-edit has set spec.limits.nodes of " +
+			"the nodes cost up to $96 a month; the forecast was at most $72. Cause: kubectl-edit has set spec.limits.nodes of " +
 				"pool web."},
 		"a lower limit": {row(lkeplanv1alpha1.NodeForecast{Cost: "96", CostFloor: "0", CostCeiling: "72"},
 			lkeplanv1alpha1.NodeActual{CostHighest: "96"}), nil, true,
-			"the nodes cost up to $96 a month, and the forecast was at most $72: they cost $96 when the revision was applied, " +
+			"the nodes cost up to $96 a month; the forecast was at most $72. Cause: they cost $96 when the revision was applied, " +
 				"and " +
 				"Karpenter does not remove nodes because of a lower limit."},
 		"unlimited": {row(lkeplanv1alpha1.NodeForecast{CostFloor: "0", Unlimited: true},

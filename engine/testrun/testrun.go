@@ -249,7 +249,17 @@ func (r Report) Text(out, errors io.Writer, color bool) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out, "%s: %d passed, %d failed\n", diag.Counted(len(r.Runs), "run"), r.Passed, r.Failed)
+	broken := 0 // in Error
+	for _, run := range r.Runs {
+		if run.Status == Error {
+			broken++
+		}
+	}
+	text := fmt.Sprintf("%s: %d passed, %d failed", diag.Counted(len(r.Runs), "run"), r.Passed, r.Failed-broken)
+	if broken > 0 {
+		text += ", " + diag.Counted(broken, "error")
+	}
+	_, err := fmt.Fprintln(out, text)
 	return err
 }
 

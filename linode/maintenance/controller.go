@@ -276,7 +276,7 @@ func (c *Controller) annotate(ctx context.Context, d Decision) error {
 	if d.Window == nil || d.Claim.Annotations[Annotation] == next.Annotations[Annotation] {
 		return nil
 	}
-	const text = "Linode maintains the host of the node: %s"
+	const text = "Linode has scheduled maintenance of the host of this node: %s"
 	switch {
 	case d.Window.Emergency:
 		c.Events.Eventf(d.Claim, nil, corev1.EventTypeWarning, ReasonEmergency, "ListMaintenance", text, d.Window)
@@ -323,7 +323,7 @@ func (c *Controller) condition(ctx context.Context, d Decision, node *corev1.Nod
 		Message: "Linode has announced no maintenance of the host"}
 	if d.Window != nil {
 		wanted.Status, wanted.Reason = corev1.ConditionTrue, ReasonScheduled
-		wanted.Message = "Linode maintains the host: " + d.Window.String()
+		wanted.Message = "Linode has scheduled maintenance of the host: " + d.Window.String()
 	}
 	has := nodeutils.GetCondition(node, Condition)
 	if has.Status == wanted.Status && has.Message == wanted.Message || has.Type == "" && d.Window == nil {
