@@ -27,10 +27,11 @@ func (c *compiler) declareCluster() *eval.Node {
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		detail := "The directory declares no cluster. Add a cluster block, with the label and the region of the cluster:\n" +
-			"  cluster {\n    name   = \"NAME\"\n    region = \"us-ord\"\n  }"
+		detail := "The directory declares no cluster. Add a cluster block:\n" +
+			"  cluster {\n    name   = \"NAME\"\n    region = \"us-ord\"\n  }\n" +
+			"NAME is the label of the cluster in LKE."
 		if len(c.dir.Blocks.OfType(schemas.Variable.Type)) > 0 {
-			detail += "\nIf the directory is a module, validate a directory that calls it: a module is checked " +
+			detail += " If the directory is a module, validate a directory that calls it: a module is checked " +
 				"with the values of its callers."
 		}
 		c.report(diag.Error("No cluster", detail))

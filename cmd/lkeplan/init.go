@@ -177,7 +177,7 @@ type start struct{ where, how, class string }
 
 // lkeStart is the start for a cluster of LKE.
 func lkeStart(tier string) start {
-	const class = `# The settings of machines. Without arguments, they are those of LKE.
+	const class = `# The settings of machines. Without arguments, LKE's defaults apply.
 node_class "default" {}`
 	if catalog.Tier(tier) == catalog.Enterprise {
 		return start{" for LKE", "tier = " + quote(tier), `# The settings of machines. LKE Enterprise can encrypt disks.

@@ -208,7 +208,7 @@ func shortExpiry(c *checker, p *pool) {
 	}
 }
 
-// churn is how long a node should be idle before it is removed. A started hour is billed, and with a shorter time a node can
+// churn is how long a node should be idle before it is removed. Whole hours are billed, and with a shorter time a node can
 // be bought a dozen times per hour.
 const churn = 5 * time.Minute
 

@@ -13,8 +13,8 @@ import (
 // TestLabelsOfOtherClouds are found, with what to write instead.
 func TestLabelsOfOtherClouds(t *testing.T) {
 	const (
-		zone, spot = "A region of Linode is one zone", "Linode sells only on demand"
-		plans      = "Labels of Linode's plans are "
+		zone, spot = "A region of Linode is one zone", "Linode has only the capacity type on-demand"
+		plans      = "Use a label of Linode's plan types"
 	)
 	for label, want := range map[string]string{ // cloud: what to write
 		"karpenter.k8s.aws/instance-category":            "AWS: equivalent requirement is class.",
