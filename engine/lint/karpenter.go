@@ -214,7 +214,7 @@ func otherNodeClass(c *checker, p *pool) {
 func overlays(c *checker) {
 	for object, overlay := range typed[v1alpha1.NodeOverlay](c, schemas.Overlay.Object.Kind) {
 		if err := overlay.RuntimeValidate(context.Background()); err != nil {
-			c.report(object.Addr, "spec", "Karpenter would refuse the overlay: %s.", err)
+			c.report(object.Addr, "spec", "Karpenter would report this error: %s.", err)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func theRest(c *checker, p *pool) {
 		return
 	}
 	if err := p.RuntimeValidate(context.Background()); err != nil {
-		c.report(p.object.Addr, "spec.template", "Karpenter would refuse the pool: %s.", err)
+		c.report(p.object.Addr, "spec.template", "Karpenter would report this error: %s.", err)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestParsePods(t *testing.T) {
 		"100001x1cpu":                "the number of pods must be from 1 to 100000",
 		"1cpu":                       "the number of pods and an x are missing at the start",
 		"":                           "the number of pods and an x are missing at the start",
-		"5x":                         "the number of pods and an x are missing at the start",
+		"5x":                         "the requests after \"5x\" are missing",
 		"5x2":                        `"2" is neither an amount of memory, such as 2Gi, nor of CPU, such as 2cpu`,
 		"5x200m":                     `"200m" is neither an amount of memory, such as 2Gi, nor of CPU, such as 2cpu`,
 		"5xonecpu":                   `"onecpu" is not an amount`,
