@@ -151,21 +151,21 @@ func TestGuards(t *testing.T) {
 			want: []string{"freeze always: blocked: Changes that replace or delete nodes are frozen, and the freeze does not end within a year."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
 		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"window: waiting Nodes may be replaced and deleted only in change windows. The next window starts at " +
+			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "outside of windows, a pool that goes", base: three + nights, head: class + pool("a", "720h") + pool("b", "720h"),
-			want: []string{"window: waiting Nodes may be replaced and deleted only in change windows. The next window starts at " +
+			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "a permission lifts it", base: three + nights,
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), allow: []string{"window:pool.a"},
-			want: []string{"window: allowed Nodes may be replaced and deleted only in change windows. The next window starts at " +
+			want: []string{"window: allowed: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "in a window", base: three + strings.ReplaceAll(nights, "0 22", "0 15"),
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h")},
 		{name: "windows let pass what touches no node", base: three + nights, head: three},
 		{name: "a change cannot open its window", base: three + nights,
 			head: three[:len(class)] + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"window: waiting Nodes may be replaced and deleted only in change windows. The next window starts at " +
+			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "a policy",
 			base: three +
@@ -175,13 +175,13 @@ func TestGuards(t *testing.T) {
 		{name: "a policy about what is not known",
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"policy.few: unknown: The policy depends on nodes or their cost, which are not known without a cluster. " +
+			want: []string{"policy.few: unknown: The policy depends on nodes or their cost, which are not known without a cluster. To read them, " +
 				"add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a policy about what is not known, and has to be",
 			base: three + "guards {\n  unknown = \"refuse\"\n}\n" +
 				"policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"policy.few: blocked: The policy depends on nodes or their cost, which are not known without a cluster. " +
+			want: []string{"policy.few: blocked: The policy depends on nodes or their cost, which are not known without a cluster. To read them, " +
 				"add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a policy about nodes of a change that touches none", head: three,
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n"},
@@ -194,7 +194,7 @@ func TestGuards(t *testing.T) {
 			base: class + static(3) + "guards {\n  max_rolled_nodes  = 0\n  max_deleted_nodes = 9\n}\n",
 			head: class + strings.Replace(static(1), "replicas ", "labels = { a = \"b\" }\n  replicas ", 1),
 			want: []string{"max_deleted_nodes: unknown: " + strings.TrimPrefix(uncounted, "max_deleted_nodes: blocked: "),
-				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster: add --nodes live " +
+				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster. To count them, add --nodes live " +
 					"or --nodes snapshot:FILE."}},
 		{name: "more replicas delete none", base: class + static(2), head: class + static(3), nodes: nodes},
 	}
@@ -262,8 +262,8 @@ func TestPermissionsThatLiftNothingAreMistakes(t *testing.T) {
 	for permission, want := range map[string]string{
 		"protected":                 "write GUARD:ADDRESS",
 		"protected:":                "write GUARD:ADDRESS",
-		"protected:pool.web":        "possible values: protected:pool.db",
-		"max_deleted_pools:pool.db": "possible values: protected:pool.db",
+		"protected:pool.web":        "possible values are protected:pool.db",
+		"max_deleted_pools:pool.db": "possible values are protected:pool.db",
 	} {
 		if err := p.Allow([]string{permission}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", permission, err, want)
