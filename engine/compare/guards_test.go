@@ -53,7 +53,7 @@ func TestGuards(t *testing.T) {
 	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, but their number is unknown without a " +
-		"cluster: add --nodes live or --nodes snapshot:FILE."
+		"cluster. To count them, add --nodes live or --nodes snapshot:FILE."
 	tests := []struct {
 		name       string
 		base, head string
@@ -116,26 +116,26 @@ func TestGuards(t *testing.T) {
 		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, of which none may be replaced", base: three + "guards {\n  max_rolled_nodes = \"0%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a pool that is taken over has nodes, and how it differs is not known",
 			base: class + "guards {\n  max_rolled_nodes = \"0\"\n}\n",
 			head: class + pool("a", "720h") + "import {\n  to = pool.a\n  id = \"a\"\n}\n",
 			want: []string{
 				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
-					"cluster: add --nodes live or --nodes snapshot:FILE."}},
+					"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, and have to be",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown          = \"refuse\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that may be removed, and are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a freeze of overlays", base: three + weekend,
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
