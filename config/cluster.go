@@ -27,8 +27,9 @@ func (c *compiler) declareCluster() *eval.Node {
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		detail := `The directory declares no cluster. Add cluster { name = "NAME" region = "us-ord" }, with each ` +
-			`argument on its own line.`
+		detail := "The directory declares no cluster. Add a cluster block:\n" +
+			"  cluster {\n    name   = \"NAME\"\n    region = \"us-ord\"\n  }\n" +
+			"NAME is the label of the cluster in LKE."
 		if len(c.dir.Blocks.OfType(schemas.Variable.Type)) > 0 {
 			detail += " If the directory is a module, validate a directory that calls it: a module is checked " +
 				"with the values of its callers."

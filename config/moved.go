@@ -170,8 +170,9 @@ func (all *compilation) checkMove(m move) {
 	if i, ok := all.declared(func(i instance) bool { return m.left(i.at) }); ok {
 		at := i.object.Origins.Find("").Range
 		m.report("Moved object is still declared",
-			fmt.Sprintf("%s is declared at %s and keeps its name. To set the name of %s, write it in the block: "+
-				"name = %q.", i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
+			fmt.Sprintf("%[1]s is declared at %[2]s and keeps its name. If you renamed the block, rename it from %[1]s to "+
+				"%[3]s. If %[3]s is another block that should get this name, set name = %[4]q in %[3]s, and another name in %[1]s.",
+				i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
 		return
 	}
 	moved := slices.ContainsFunc(all.moves, func(later move) bool { return within(later.from, m.to) })

@@ -93,8 +93,8 @@ func (c *compiler) checkClusters(rings []Ring, own Cluster, origins decode.Origi
 	for _, r := range rings {
 		at := origins.Find("ring." + r.Name + ".clusters")
 		if len(r.Clusters) == 0 {
-			c.report(at.Error("Empty ring", fmt.Sprintf("The ring %q contains no cluster, so that the next ring would "+
-				"wait for nothing. Name a cluster, or delete the ring.", r.Name)))
+			c.report(at.Error("Empty ring", fmt.Sprintf("The ring %q contains no cluster, so the next ring would "+
+				"have no cluster to wait for. Add a cluster, or delete the ring.", r.Name)))
 		}
 		for _, name := range r.Clusters {
 			wrong, other := schemas.WrongClusterName(name, false), in[name]
@@ -104,8 +104,8 @@ func (c *compiler) checkClusters(rings []Ring, own Cluster, origins decode.Origi
 			case other == r.Name:
 				c.report(at.Error("Duplicate cluster", fmt.Sprintf("The ring %q names the cluster %q twice.", r.Name, name)))
 			case other != "":
-				c.report(at.Error("Cluster in two rings", fmt.Sprintf("The cluster %q is already in the ring %q. A cluster is "+
-					"in one ring.", name, other)))
+				c.report(at.Error("Cluster in two rings", fmt.Sprintf("The cluster %q is already in the ring %q. A cluster can "+
+					"be in only one ring.", name, other)))
 			}
 			in[name] = r.Name
 		}

@@ -121,8 +121,8 @@ func TestNodePoolsWithUnusablePlansAreNotReady(t *testing.T) {
 		want karpv1.NodeSelectorRequirementWithMinValues
 		says string
 	}{
-		{in(corev1.LabelInstanceTypeStable, "g2-gpu-rtx4000a1-xl"), "lacks the price or the size of g2-gpu-rtx4000a1-xl"},
-		{in(corev1.LabelInstanceTypeStable, "g8-dedicated-32-8"), "lacks the price or the size of g8-dedicated-32-8"},
+		{in(corev1.LabelInstanceTypeStable, "g2-gpu-rtx4000a1-xl"), "does not have the price or the size of g2-gpu-rtx4000a1-xl"},
+		{in(corev1.LabelInstanceTypeStable, "g8-dedicated-32-8"), "does not have the price or the size of g8-dedicated-32-8"},
 		{in(corev1.LabelInstanceTypeStable, "g1-gpu-rtx6000-1"), "no plan that Linode sells in gb-lon matches them"},
 		{in(linodev1alpha1.LabelInstanceGPUCount, "3"), "no plan that Linode sells in gb-lon matches them"},
 		{accelerated, ""},

@@ -15,7 +15,7 @@ var labelValue = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
 // WrongClusterName returns in sentences what is wrong with the name of a cluster, in LKE or in
 // instance mode; "" if it is valid. The name is a label of each object.
 func WrongClusterName(name string, instances bool) string {
-	const rule = "It is the cluster's label in LKE"
+	const rule = "The name of a cluster is its label in LKE"
 	switch {
 	case name == PlaceholderName && instances:
 		return fmt.Sprintf("%s is a placeholder. Write the controller's CLUSTER_NAME.", name)
@@ -28,10 +28,10 @@ func WrongClusterName(name string, instances bool) string {
 	case name == "":
 		return "The name is empty. " + rule + "."
 	case len(name) > 63:
-		return fmt.Sprintf("The name has %d characters; the label of objects allows 63. %s.", len(name), rule)
+		return fmt.Sprintf("The name has %d characters, and objects have it as a label of at most 63 characters. %s.", len(name), rule)
 	case !labelValue.MatchString(name):
-		return fmt.Sprintf("%q cannot be the name of a cluster. %s. It has letters, digits, dashes, underscores and dots, "+
-			"and starts and ends with a letter or digit.", name, rule)
+		return fmt.Sprintf("%q cannot be the name of a cluster. %s: letters, digits, dashes, underscores and dots, with a "+
+			"letter or digit at both ends.", name, rule)
 	}
 	return ""
 }
@@ -51,8 +51,8 @@ func WrongInstanceName(name string) string {
 	case len(name) > longestInstanceName:
 		return fmt.Sprintf("it has %d characters; a Linode's tags allow %d", len(name), longestInstanceName)
 	case !instanceName.MatchString(name), strings.Contains(name, "--"):
-		return "labels of Linodes and names of Nodes start with it, so it can contain lower-case letters, digits " +
-			"and single dashes, with a letter or digit at both ends"
+		return "the labels of Linodes and the names of Nodes start with the name of the cluster, so it can contain only lower-case " +
+			"letters, digits and single dashes, with a letter or digit at both ends"
 	}
 	return ""
 }

@@ -26,7 +26,7 @@ func TestRingsOutput(t *testing.T) {
 		{Ring: "dev", Cluster: "dev", State: rings.Soaking, Applied: commit, ReadySince: &at,
 			Message: "ready for 10m of 30m; proven at 2026-11-27 08:30 UTC at the earliest"},
 		{Ring: "rest", Cluster: "eu-1", State: rings.Waiting, Applied: "0a1b2c3d4e5f6a7b8c9d0e1f2c3d4a5b6c7d8e9f",
-			Message: "waits for ring dev, since 2026-11-27 08:00 UTC; cluster dev: ready for 10m of 30m; " +
+			Message: "waiting for ring dev since 2026-11-27 08:00 UTC; cluster dev: ready for 10m of 30m; " +
 				strings.Repeat("long ", 20)},
 		{Ring: "rest", Cluster: "us-1", State: rings.Unknown,
 			Message: "the kubeconfig has no context \"us-1\"\n::error::x | <b>@all</b>"},

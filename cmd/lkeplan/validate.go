@@ -241,7 +241,7 @@ func checkPods(ctx context.Context, env *env, flags *podsource.Flags, access kub
 	var b strings.Builder
 	fmt.Fprintf(&b, ", with %s", diag.Counted(requested, "pod"))
 	for _, s := range report.Skipped {
-		fmt.Fprintf(&b, "\nskipped: %s: %s", s.Rule, s.Why)
+		fmt.Fprintf(&b, "\nrule %s not checked: %s", s.Rule, s.Why)
 	}
 	for _, n := range pods.NotesFor(compiled.Cluster) {
 		fmt.Fprintf(&b, "\n%s", n)
@@ -250,4 +250,4 @@ func checkPods(ctx context.Context, env *env, flags *podsource.Flags, access kub
 }
 
 // podsSkipped reports that rules were skipped.
-const podsSkipped = "; pod checks skipped, pass --pods or --workloads"
+const podsSkipped = "; to check pods, too, add --pods or --workloads"

@@ -102,15 +102,30 @@ func (d *decoder) checkQuantity(name, text string, src source) {
 		d.problem(src, "Negative amount",
 			fmt.Sprintf("%s = %s is negative. An amount must be 0 or more.", name, text))
 	default:
-		d.problem(src, "Invalid amount",
-			fmt.Sprintf(`%q is not an amount of %s. Write a number, optionally with a unit, as in "1600Gi" or `+
-				`"500m".`, text, name))
+		d.problem(src, "Invalid amount", fmt.Sprintf("%q is not an amount of %s. Write %s.", text, name, amountOf(name)))
 	}
+}
+
+// amountOf describes an amount of a resource, with an example.
+func amountOf(name string) string {
+	switch name {
+	case "cpu":
+		return `a number of CPUs, such as 100 or "500m"`
+	case "memory", "ephemeral-storage":
+		return `bytes with a unit, such as "1600Gi"`
+	case "nodes":
+		return "a number of nodes, such as 10"
+	}
+	return `a number, optionally with a unit, such as 10 or "1600Gi"`
 }
 
 // money reads an amount of dollars, with or without cents.
 func (d *decoder) money(v cty.Value, src source) any {
-	if text := v.AsString(); !moneyPattern.MatchString(text) {
+	switch text := v.AsString(); {
+	case moneyPattern.MatchString(text):
+	case strings.HasPrefix(text, "-") && moneyPattern.MatchString(text[1:]):
+		d.problem(src, "Negative amount", fmt.Sprintf("%s = %s is negative. An amount must be 0 or more.", src.arg.Name, text))
+	default:
 		d.problem(src, "Invalid amount of money",
 			fmt.Sprintf(`%q is not an amount of US dollars. Write a number below a trillion, such as 5000, or `+
 				`"99.50" with cents, without a currency sign.`, text))

@@ -253,7 +253,8 @@ func insteadOf(written, wanted cty.Type, err error) string {
 	if is := kind(written); is != "" && is != kind(wanted) {
 		return ", not " + is
 	}
-	return ": " + err.Error()
+	what := strings.Replace(err.Error(), "required, but have ", "required, not ", 1)
+	return ". " + strings.ToUpper(what[:1]) + what[1:]
 }
 
 // nested reads the blocks of one type within a body.

@@ -84,7 +84,7 @@ func convertList(v cty.Value, ty cty.Type) (cty.Value, error) {
 	for i, element := range v.AsValueSlice() {
 		converted, err := ConvertMetered(element, ty.ElementType())
 		if err != nil {
-			return cty.DynamicVal, fmt.Errorf("its value %d of %d has the wrong type: %w", i+1, v.LengthInt(), err)
+			return cty.DynamicVal, fmt.Errorf("element %d: %w", i+1, err)
 		}
 		elements = append(elements, converted)
 	}

@@ -65,22 +65,26 @@ func checkComments(name string, src []byte) hcl.Diagnostics {
 
 // checkStrange rejects text that is not a configuration: each invalid character would be an error.
 func checkStrange(tokens hclsyntax.Tokens) hcl.Diagnostics {
-	strange, first := 0, hcl.Range{}
+	strange, first, unclosed := 0, hcl.Range{}, false
 	for _, token := range tokens {
 		switch token.Type {
 		case hclsyntax.TokenInvalid, hclsyntax.TokenBadUTF8, hclsyntax.TokenQuotedNewline,
 			hclsyntax.TokenApostrophe, hclsyntax.TokenBacktick:
 			if strange++; strange == 1 {
-				first = token.Range
+				first, unclosed = token.Range, token.Type == hclsyntax.TokenQuotedNewline
 			}
 		}
 	}
 	if strange <= maxStrange {
 		return nil
 	}
+	if unclosed {
+		return hcl.Diagnostics{diag.At("Missing quotation mark", fmt.Sprintf("A closing quotation mark is missing on this "+
+			"line, so that %d characters after it cannot be read.", strange), first)}
+	}
 	return hcl.Diagnostics{diag.At("Not a configuration",
-		fmt.Sprintf("%d characters are not valid in their place; this is the first one. Text must be in double "+
-			"quotes and on one line, and files must be in UTF-8.", strange), first)}
+		fmt.Sprintf("The file contains %d characters that are not allowed outside of quotation marks; this is the first "+
+			"one. Text must be in double quotes and on one line, and files must be in UTF-8.", strange), first)}
 }
 
 // checkMelded rejects text with too many parts to join. The scanner creates a part for each line of

@@ -40,7 +40,7 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 		}
 	}
 	if contested != "" {
-		return nil, fmt.Errorf("others have set fields to other values, so nothing was applied:%s", contested)
+		return nil, fmt.Errorf("other owners have set fields to other values, so nothing was applied:%s", contested)
 	}
 	if err := found.Judged(); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, r
 	})
 	return waitEach(ctx, in, waiting, Ready, report, func(_, live map[string]any) (bool, string) {
 		if live == nil {
-			return false, "it has been deleted meanwhile"
+			return false, "the object was deleted in the meantime"
 		}
 		return kube.Readiness(live)
 	})
@@ -80,7 +80,7 @@ func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, re
 	return waitEach(ctx, in, slices.Clone(objects), Gone, report, func(obj, live map[string]any) (bool, string) {
 		finalizers, _ := manifest.Lookup(live, "metadata", "finalizers")
 		return live == nil || manifest.UID(live) != manifest.UID(obj),
-			fmt.Sprintf("it is being deleted, and waits for %v", finalizers)
+			fmt.Sprintf("the object is being deleted, and waits for %v", finalizers)
 	})
 }
 

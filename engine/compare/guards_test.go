@@ -53,7 +53,7 @@ func TestGuards(t *testing.T) {
 	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, but their number is unknown without a " +
-		"cluster: add --nodes live or --nodes snapshot:FILE."
+		"cluster. To count them, add --nodes live or --nodes snapshot:FILE."
 	tests := []struct {
 		name       string
 		base, head string
@@ -70,15 +70,15 @@ func TestGuards(t *testing.T) {
 		{name: "no more nodes may drain than may be replaced",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("b", "720h") + pool("c", "720h"),
 			nodes: nodes,
-			want:  []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced; one change may affect at most 25%."}},
+			want:  []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and the limit is 25%."}},
 		{name: "one pool with a node may not go at once", base: three + now,
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes,
-			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted; one change may affect at most 0."}},
+			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and the limit is 0."}},
 		{name: "a change does not have its own pools go at once", base: three,
 			head: class + now + pool("a", "720h") + pool("b", "720h"), nodes: nodes},
 		{name: "unless the pool has prune, and then the guard counts", base: three, nodes: nodes,
 			head: class + pool("a", "720h") + pool("b", "720h") + "removed {\n  from   = pool.c\n  delete = true\n  prune  = \"now\"\n}\n",
-			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted; one change may affect at most 0."}},
+			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and the limit is 0."}},
 		{name: "nor if the base has all pools go at once", base: three + now, nodes: nodes,
 			head: class + pool("a", "720h") + pool("b", "720h") +
 				"removed {\n  from   = pool.c\n  delete = true\n  prune  = \"graceful\"\n}\n"},
@@ -88,61 +88,61 @@ func TestGuards(t *testing.T) {
 			base: three + "guards {\n  prune = \"now\"\n  max_deleted_nodes = \"50%\"\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
 		{name: "two may not", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
-			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted; one change may delete at most 1."}},
+			want: []string{"max_deleted_pools: blocked: The change would delete 2 pools, and the limit is 1."}},
 		{name: "nor may two that would drain first", base: three, head: class + pool("a", "720h"), nodes: nodes,
-			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted; one change may delete at most 1."}},
+			want: []string{"max_deleted_pools: blocked: The change would delete 2 pools, and the limit is 1."}},
 		{name: "two may with a permission for each of them", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
 			allow: []string{"max_deleted_pools:pool.b", "max_deleted_pools:pool.c"},
-			want:  []string{"max_deleted_pools: allowed: 2 pools would be deleted; one change may delete at most 1."}},
+			want:  []string{"max_deleted_pools: allowed: The change would delete 2 pools, and the limit is 1."}},
 		{name: "nothing is left", base: three, head: "", nodes: nodes[:0],
-			want: []string{"allow_empty: blocked: No objects are left; the base has 4 objects.",
-				"max_deleted_pools: blocked: 3 pools would be deleted; one change may delete at most 1."}},
+			want: []string{"allow_empty: blocked: The change removes all objects: the base has 4 objects. Check the path of the directory.",
+				"max_deleted_pools: blocked: The change would delete 3 pools, and the limit is 1."}},
 		{name: "nothing may be left", base: three + "guards {\n  allow_empty       = true\n  max_deleted_pools = 3\n}\n",
 			head: "", nodes: nodes[:0]},
 		{name: "a change cannot lift its guards", base: three, head: class + "guards {\n  max_deleted_pools = 9\n}\n" +
 			pool("a", "720h"), nodes: nodes[:2],
-			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted; one change may delete at most 1."}},
+			want: []string{"max_deleted_pools: blocked: The change would delete 2 pools, and the limit is 1."}},
 		{name: "a protected pool", base: three + "guards {\n  protected = [pool.c]\n}\n",
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes[:3],
-			want: []string{"protected pool.c: blocked: pool.c is protected and would be deleted."}},
+			want: []string{"protected pool.c: blocked: The change would delete pool.c, which is protected."}},
 		{name: "a protected pool that would drain first", base: three + "guards {\n  protected = [pool.c]\n}\n",
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes,
-			want: []string{"protected pool.c: blocked: pool.c is protected and would be deleted."}},
+			want: []string{"protected pool.c: blocked: The change would delete pool.c, which is protected."}},
 		{name: "more nodes than may be replaced", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
-			want: []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced; one change may affect at most 25%."}},
+			want: []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and the limit is 25%."}},
 		{name: "as many nodes as may be replaced", base: three + "guards {\n  max_rolled_nodes = \"2\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
 		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, of which none may be replaced", base: three + "guards {\n  max_rolled_nodes = \"0%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a pool that is taken over has nodes, and how it differs is not known",
 			base: class + "guards {\n  max_rolled_nodes = \"0\"\n}\n",
 			head: class + pool("a", "720h") + "import {\n  to = pool.a\n  id = \"a\"\n}\n",
 			want: []string{
 				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
-					"cluster: add --nodes live or --nodes snapshot:FILE."}},
+					"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, and have to be",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown          = \"refuse\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that may be removed, and are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, but their number is unknown without a " +
-				"cluster: add --nodes live or --nodes snapshot:FILE."}},
+				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a freeze of overlays", base: three + weekend,
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "more nodes than may be deleted", base: three + "guards {\n  prune             = \"now\"\n  max_deleted_nodes = 1\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
-			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted; one change may affect at most 1."}},
+			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and the limit is 1."}},
 		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
@@ -151,21 +151,21 @@ func TestGuards(t *testing.T) {
 			want: []string{"freeze always: blocked: Changes that replace or delete nodes are frozen, and the freeze does not end within a year."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
 		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"window: waiting: Nodes are replaced and deleted only in change windows; the next one opens at " +
+			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "outside of windows, a pool that goes", base: three + nights, head: class + pool("a", "720h") + pool("b", "720h"),
-			want: []string{"window: waiting: Nodes are replaced and deleted only in change windows; the next one opens at " +
+			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "a permission lifts it", base: three + nights,
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), allow: []string{"window:pool.a"},
-			want: []string{"window: allowed: Nodes are replaced and deleted only in change windows; the next one opens at " +
+			want: []string{"window: allowed: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "in a window", base: three + strings.ReplaceAll(nights, "0 22", "0 15"),
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h")},
 		{name: "windows let pass what touches no node", base: three + nights, head: three},
 		{name: "a change cannot open its window", base: three + nights,
 			head: three[:len(class)] + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"window: waiting: Nodes are replaced and deleted only in change windows; the next one opens at " +
+			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "a policy",
 			base: three +
@@ -175,18 +175,18 @@ func TestGuards(t *testing.T) {
 		{name: "a policy about what is not known",
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster: " +
+			want: []string{"policy.few: unknown: The policy depends on nodes or their cost, which are not known without a cluster. To read them, " +
 				"add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a policy about what is not known, and has to be",
 			base: three + "guards {\n  unknown = \"refuse\"\n}\n" +
 				"policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"policy.few: blocked: It is about nodes or their cost, which are not known without a cluster: " +
+			want: []string{"policy.few: blocked: The policy depends on nodes or their cost, which are not known without a cluster. To read them, " +
 				"add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a policy about nodes of a change that touches none", head: three,
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n"},
 		{name: "fewer replicas delete nodes", base: class + static(2), head: class + static(0), nodes: nodes,
-			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted; one change may affect at most 0."}},
+			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and the limit is 0."}},
 		{name: "a freeze of replicas", base: class + static(2) + weekend, head: class + static(1),
 			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer.", uncounted}},
@@ -194,7 +194,7 @@ func TestGuards(t *testing.T) {
 			base: class + static(3) + "guards {\n  max_rolled_nodes  = 0\n  max_deleted_nodes = 9\n}\n",
 			head: class + strings.Replace(static(1), "replicas ", "labels = { a = \"b\" }\n  replicas ", 1),
 			want: []string{"max_deleted_nodes: unknown: " + strings.TrimPrefix(uncounted, "max_deleted_nodes: blocked: "),
-				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster: add --nodes live " +
+				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster. To count them, add --nodes live " +
 					"or --nodes snapshot:FILE."}},
 		{name: "more replicas delete none", base: class + static(2), head: class + static(3), nodes: nodes},
 	}
@@ -262,8 +262,8 @@ func TestPermissionsThatLiftNothingAreMistakes(t *testing.T) {
 	for permission, want := range map[string]string{
 		"protected":                 "write GUARD:ADDRESS",
 		"protected:":                "write GUARD:ADDRESS",
-		"protected:pool.web":        "possible values: protected:pool.db",
-		"max_deleted_pools:pool.db": "possible values: protected:pool.db",
+		"protected:pool.web":        "possible values are protected:pool.db",
+		"max_deleted_pools:pool.db": "possible values are protected:pool.db",
 	} {
 		if err := p.Allow([]string{permission}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", permission, err, want)

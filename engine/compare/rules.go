@@ -24,18 +24,20 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 		guard, sentence string
 		rules           func(compile.Result) map[string]string
 	}{
-		{plan.OwnGuards, "The guards of the base apply to this change, the new ones to the next.", guardRules},
-		{plan.OwnPolicies, "The policies of the base apply to this change, the new ones to the next.", policyRules},
-		{plan.OwnRings, "The rings of the base apply to this change, the new ones to the next.", ringRules},
-		{plan.OwnCluster, "After the change the objects are for another cluster, another kind of cluster, or another " +
-			"directory.", clusterRules},
-		{plan.OwnImports, "An existing object is taken over from its owner if it has the same values.", importRules},
+		{plan.OwnGuards, "The guards of the base apply to this change, and the new guards to the next change.", guardRules},
+		{plan.OwnPolicies, "The policies of the base apply to this change, and the new policies to the next change.", policyRules},
+		{plan.OwnRings, "The rings of the base apply to this change, and the new rings to the next change.", ringRules},
+		{plan.OwnCluster, "", clusterRules},
+		{plan.OwnImports, "lkeplan takes over an existing object from its owner if it has the same values.", importRules},
 	} {
 		var changes []string
 		old, now := of.rules(before), of.rules(after)
 		for _, name := range slices.Sorted(maps.Keys(old)) {
 			if old[name] != now[name] {
 				changes = append(changes, fmt.Sprintf("%s: %s → %s", name, old[name], cmp.Or(now[name], "removed")))
+				if of.guard == plan.OwnCluster {
+					of.sentence = otherCluster(of.sentence, name)
+				}
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -45,11 +47,30 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 		}
 		if len(changes) > 0 {
 			verdicts = append(verdicts, plan.Verdict{
-				Guard: of.guard, Status: plan.Changed, Detail: strings.Join(changes, "; ") + ". " + of.sentence,
+				Guard: of.guard, Status: plan.Changed, Detail: strings.TrimSpace(strings.Join(changes, "; ") + ". " + of.sentence),
 			})
 		}
 	}
 	return verdicts
+}
+
+// otherCluster describes the consequence of another value of an argument of the cluster block, or adds it to the
+// consequence of another one.
+func otherCluster(sentence, argument string) string {
+	what := "to another cluster"
+	switch argument {
+	case "mode", "tier":
+		what = "to another kind of cluster"
+	case "directory":
+		what = "under the name of another directory"
+	}
+	switch {
+	case sentence == "":
+		return "The objects would be applied " + what + "."
+	case strings.Contains(sentence, what+" ") || strings.Contains(sentence, what+"."):
+		return sentence
+	}
+	return strings.TrimSuffix(sentence, ".") + " and " + what + "."
 }
 
 // guardRules are the guards as text, by argument.

@@ -14,8 +14,8 @@ func TestRuleChanges(t *testing.T) {
 	policy := func(condition string) string {
 		return cluster + "policy \"few\" {\n  condition     = " + condition + "\n  error_message = \"Too many.\"\n}\n"
 	}
-	const judged = " The guards of the base apply to this change, the new ones to the next."
-	const policed = " The policies of the base apply to this change, the new ones to the next."
+	const judged = " The guards of the base apply to this change, and the new guards to the next change."
+	const policed = " The policies of the base apply to this change, and the new policies to the next change."
 	for name, tt := range map[string]struct {
 		base, head string
 		want       []string
@@ -36,8 +36,8 @@ func TestRuleChanges(t *testing.T) {
 			[]string{"policies: few: condition = plan.nodes.rolled < 1 error_message = \"Too many.\" → removed." + policed}},
 		"another cluster": {
 			cluster, "cluster {\n  name   = \"b\"\n  region = \"us-ord\"\n  tier   = \"enterprise\"\n}\n",
-			[]string{"cluster: name: a → b; tier: standard → enterprise. After the change the objects are for another " +
-				"cluster, another kind of cluster, or another directory."},
+			[]string{"cluster: name: a → b; tier: standard → enterprise. The objects would be applied to " +
+				"another cluster and to another kind of cluster."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -195,7 +195,7 @@ func TestNodesStampedByAnotherReleaseAreReplacedForAChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const blocked = "2 nodes roll: \nblocked: 2 of 2 nodes would be replaced; one change may affect at most 0.\n"
+	const blocked = "2 nodes roll: \nblocked: 2 of 2 nodes would be replaced, and the limit is 0.\n"
 	now := time.Date(2026, time.May, 1, 7, 0, 0, 0, time.UTC)
 	config := func(class, pool string) compile.Result {
 		return compiledWhole(t, `

@@ -242,7 +242,9 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
 		origin := r.Origins.Find(err.Field)
 		detail := inWords(err, complaint(err))
-		if pattern, ok := strings.CutPrefix(detail, "should match "); ok && origin.Arg != nil {
+		if plain, ok := plainRules[strings.TrimSuffix(detail, ".")]; ok {
+			detail = plain
+		} else if pattern, ok := strings.CutPrefix(detail, "should match "); ok && origin.Arg != nil {
 			detail = fmt.Sprintf("The argument %s is %#v. %s", origin.Arg.Name, err.BadValue,
 				cmp.Or(forms[origin.Arg.Name], "It must match the pattern "+pattern))
 		} else if err.Field != "" {
@@ -251,6 +253,18 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 		diags = append(diags, origin.Error("Invalid "+r.Kind(), detail+ofModule(r)))
 	}
 	return diags
+}
+
+// plainRules are the messages of CRDs that name fields or terms which a configuration does not have, and what they mean.
+var plainRules = map[string]string{
+	"'schedule' must be set with 'duration'": "A budget with a schedule also needs a duration, and a budget with a duration " +
+		"also needs a schedule.",
+	"only 'limits.nodes' is supported on static NodePools": "A pool with replicas can limit only its nodes, as in " +
+		"limits = { nodes = 10 }. Delete the other limits, or replicas.",
+	"'weight' is not supported on static NodePools": "A pool with replicas cannot have a weight. Delete weight or replicas.",
+	"set at least one of nodes, cpu, memory and monthlyCost": "The block has no limit. Set at least one of nodes, cpu, memory " +
+		"and monthly_cost.",
+	"cannot set both 'price' and 'priceAdjustment'": "An overlay cannot set both price and price_adjustment. Delete one of them.",
 }
 
 // forms are what to write for arguments whose CRD has a pattern.

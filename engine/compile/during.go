@@ -49,8 +49,8 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 	}
 	for _, overlap := range during.Overlaps(d) {
 		diags = append(diags, at(overlap.Second).Error("Overlapping during blocks", fmt.Sprintf("The during blocks %q and %q both "+
-			"set %s, and both are active at %s, for example. Change a schedule or a duration, or set it in one of them only.",
-			overlap.First, overlap.Second, schemas.Written(o.Addr.Type, overlap.Path),
+			"set %[3]s, and both are active at %[4]s, for example. Change a schedule or a duration, or set %[3]s in only one of "+
+			"the two blocks.", overlap.First, overlap.Second, schemas.Written(o.Addr.Type, overlap.Path),
 			overlap.At.Format("15:04 UTC on Monday 2 January 2006"))))
 	}
 	if diags.HasErrors() {

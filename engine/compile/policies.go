@@ -33,7 +33,7 @@ func verdictOf(policy config.Policy, value cty.Value, guards config.Guards) plan
 	decided, diags := policy.Evaluate(value)
 	if !decided {
 		v.Status, v.Detail = plan.Uncounted(guards, about(value)+"nodes or their cost, which are not known without a "+
-			"cluster: add --nodes live or --nodes snapshot:FILE.")
+			"cluster. To read them, add --nodes live or --nodes snapshot:FILE.")
 	}
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -77,9 +77,9 @@ func PolicyValue(p plan.Plan) cty.Value {
 // about is the start of a sentence about the unknown parts of a plan that a policy depends on.
 func about(value cty.Value) string {
 	if s := value.GetAttr(schemas.Simulated); !s.IsNull() && !s.GetAttr("unschedulable").IsKnown() {
-		return "It is about pods, of which some may be missing, or about "
+		return "The policy depends on pods, of which some may be missing, or on "
 	}
-	return "It is about "
+	return "The policy depends on "
 }
 
 // simulated is the result of a simulation of pods; null if none were simulated, and unknown if some may
@@ -138,8 +138,8 @@ func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 
 // checkPeriods reports invalid schedules.
 func checkPeriods(g config.Guards) hcl.Diagnostics {
-	return append(checkSchedules("freeze", "it never freezes anything", g.Freezes, g),
-		checkSchedules("window", "it never opens", g.Windows, g)...)
+	return append(checkSchedules("freeze", "the freeze never starts", g.Freezes, g),
+		checkSchedules("window", "the window never starts", g.Windows, g)...)
 }
 
 func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {

@@ -82,7 +82,7 @@ func cost(row lkeplanv1alpha1.ForecastRow, drift []lkeplanv1alpha1.DriftStatus) 
 	if ceiling, known := money(f.CostCeiling); known && a.CostHighest != "" {
 		switch highest := amount(a.CostHighest); {
 		case highest > ceiling:
-			all = one(true, "the nodes cost up to %s a month, and the forecast was at most %s. Cause: %s.", highest.Text(),
+			all = one(true, "the nodes cost up to %s a month; the forecast was at most %s. Cause: %s.", highest.Text(),
 				ceiling.Text(), above(row, ceiling, drift))
 		case highest == ceiling && ceiling > 0:
 			all = one(false, "the nodes cost up to %s a month, the maximum of the forecast: a limit was reached.",
@@ -90,8 +90,8 @@ func cost(row lkeplanv1alpha1.ForecastRow, drift []lkeplanv1alpha1.DriftStatus) 
 		}
 	}
 	if floor, known := money(f.CostFloor); known && a.CostSeconds > 0 && amount(a.CostMean) < floor {
-		all = append(all, one(true, "the nodes cost %s a month on average, and the forecast was at least %s: nodes of "+
-			"static pools were missing.", amount(a.CostMean).Text(), floor.Text())...)
+		all = append(all, one(true, "the nodes cost %s a month on average, and the forecast was at least %s, because "+
+			"nodes of static pools were missing.", amount(a.CostMean).Text(), floor.Text())...)
 	}
 	if unknown := a.Seconds - a.CostSeconds; a.CostSeconds >= 0 && unknown > 0 {
 		all = append(all, one(false, "the cost is unknown for %s: the price of a plan type is unknown, or the controller "+

@@ -319,11 +319,11 @@ func TestFindings(t *testing.T) {
 		"the limit is reached": {row(range72, lkeplanv1alpha1.NodeActual{CostHighest: "72"}), nil, false,
 			"the nodes cost up to $72 a month, the maximum of the forecast: a limit was reached."},
 		"a manual change": {row(range72, lkeplanv1alpha1.NodeActual{CostHighest: "96"}), limits, true,
-			"the nodes cost up to $96 a month, and the forecast was at most $72. Cause: kubectl-edit has set spec.limits.nodes of " +
+			"the nodes cost up to $96 a month; the forecast was at most $72. Cause: kubectl-edit has set spec.limits.nodes of " +
 				"pool web."},
 		"a lower limit": {row(lkeplanv1alpha1.NodeForecast{Cost: "96", CostFloor: "0", CostCeiling: "72"},
 			lkeplanv1alpha1.NodeActual{CostHighest: "96"}), nil, true,
-			"the nodes cost up to $96 a month, and the forecast was at most $72. Cause: they cost $96 when the revision was applied, " +
+			"the nodes cost up to $96 a month; the forecast was at most $72. Cause: they cost $96 when the revision was applied, " +
 				"and " +
 				"Karpenter does not remove nodes because of a lower limit."},
 		"unlimited": {row(lkeplanv1alpha1.NodeForecast{CostFloor: "0", Unlimited: true},

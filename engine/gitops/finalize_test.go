@@ -117,7 +117,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 		{name: "they are deleted", spec: remove, guards: all, ends: []string{"delete a", "delete b"}},
 		{name: "a copy is not deleted", spec: remove, guards: all, applied: []string{"a"}, ends: []string{"delete a", "orphan b"}},
 		{name: "a guard refuses it", spec: remove, guards: config.Guards{MaxDeletedPools: 1}, stays: true,
-			waits: "2 pools would be deleted; one change may delete at most 1"},
+			waits: "The change would delete 2 pools, and the limit is 1"},
 		{name: "a pool is protected", spec: remove, guards: config.Guards{MaxDeletedPools: 2, Protected: []string{"a"}}, stays: true,
 			waits: "pool.a is protected"},
 		{name: "a window is not open", spec: remove, guards: never, stays: true, waits: "revision main@sha1:2 waits: "},

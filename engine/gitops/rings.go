@@ -97,7 +97,7 @@ func ringDetail(d rings.Decision) string {
 		}
 		parts = append(parts, "cluster "+s.Cluster+": "+s.Message)
 	}
-	return fmt.Sprintf("It waits for ring %s: %s.", d.Ring, strings.Join(parts, "; "))
+	return fmt.Sprintf("It waits for ring %s; %s.", d.Ring, strings.Join(parts, "; "))
 }
 
 // delayForRing makes a plan that the previous ring blocks wait for it instead, if no approval has

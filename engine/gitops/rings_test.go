@@ -176,15 +176,15 @@ func (f *fleet) blocked(name string, commit int, want string) outcome {
 func TestRevisionReachesOneRingAfterTheOther(t *testing.T) {
 	f := newFleet(t)
 	f.push("1", order)
-	f.blocked("eu-1", 0, "It waits for ring dev: cluster dev: it has applied 0, and not this revision.")
-	f.blocked("eu-2", 0, "It waits for ring early: cluster eu-1: it waits for ring dev; cluster us-1: it has applied 0")
+	f.blocked("eu-1", 0, "It waits for ring dev; cluster dev: the cluster has applied 0, and not this revision.")
+	f.blocked("eu-2", 0, "It waits for ring early; cluster eu-1: the cluster waits for ring dev; cluster us-1: the cluster has applied 0")
 	f.reconcile("dev")
 	f.blocked("eu-1", 0, "dev: ready for 0s of 10m")
 	f.now = f.now.Add(5 * time.Minute)
 	f.reconcile("dev") // it was not checked for most of the time
 	f.blocked("us-1", 0, "dev: ready for 2m of 10m")
 	f.until("eu-1", 1)
-	f.blocked("eu-2", 0, "us-1: it waits for ring dev")
+	f.blocked("eu-2", 0, "us-1: the cluster waits for ring dev")
 	f.until("eu-2", 1)
 }
 
@@ -219,7 +219,7 @@ func TestRingsOfTheBaseApply(t *testing.T) {
 
 	f = newFleet(t)
 	f.push("1", strings.ReplaceAll(order, `"eu-1", "us-1"`, `"eu-1"`)) // us-1 is in no ring, and does not compile
-	f.blocked("eu-2", 0, "us-1: it has applied 0")
+	f.blocked("eu-2", 0, "us-1: the cluster has applied 0")
 	f.until("eu-1", 1)
 	if o := f.reconcile("us-1"); o.reason != lkeplanv1alpha1.ReasonCompileFailed {
 		t.Errorf("us-1 leaves the rings: %s: %s", o.reason, o.message)
@@ -263,7 +263,7 @@ func TestAFailingRingBlocksTheNext(t *testing.T) {
 func TestARevisionThatChangesNothingWaitsForItsTurn(t *testing.T) {
 	f := newFleet(t)
 	f.push("0", order+"\n# a comment\n")
-	f.blocked("eu-1", 0, "dev: it has applied 0")
+	f.blocked("eu-1", 0, "dev: the cluster has applied 0")
 	f.reconcile("dev")
 	f.reconcile("eu-1")
 	f.reconcile("us-1")
@@ -281,7 +281,7 @@ func TestAnArtifactOfTheAppliedCommitWaits(t *testing.T) {
 	f.push("1", order)
 	m := f.clusters["eu-1"]
 	m.worker.Sources = originSource{m.world, "main@sha1:0"}
-	f.blocked("eu-1", 0, "It waits for ring dev: cluster dev:")
+	f.blocked("eu-1", 0, "It waits for ring dev; cluster dev:")
 }
 
 // TestAnUnverifiedArtifactIsProvenByItsDigest: an artifact that names a commit reaches the next ring, and does not wait
@@ -292,7 +292,7 @@ func TestAnUnverifiedArtifactIsProvenByItsDigest(t *testing.T) {
 		m.worker.Sources = originSource{m.world, "main@sha1:abc"}
 	}
 	f.push("1", order)
-	f.blocked("eu-1", 0, "It waits for ring dev: ")
+	f.blocked("eu-1", 0, "It waits for ring dev.")
 	f.until("eu-1", 1)
 	f.clusters["dev"].down = true
 	if o := f.reconcile("eu-1"); strings.Contains(o.message, "waits for ring") {
@@ -331,7 +331,7 @@ func TestApprovalSkipsARing(t *testing.T) {
 		}
 	}
 	approve("max_rolled_nodes:*")
-	f.blocked("eu-2", 0, "eu-1: it has applied 0")
+	f.blocked("eu-2", 0, "eu-1: the cluster has applied 0")
 	approve("rings:early")
 	o := f.reconcile("eu-2")
 	if f.at("eu-2") != 1 || o.approval == nil || np.Status.Approval != nil || np.Status.Ring.Waiting != nil {

@@ -56,7 +56,7 @@ func TestJoinChecks(t *testing.T) {
 		"flags say it": {in: with("Deployment", deployment(`args: ["--mode=instance", "--region", us-ord, "--cluster-name=prod"]`)),
 			want: []string{"", "", ""}},
 		"the name of no cluster": {given: Installation{Name: "Prod_1"}, in: good,
-			want: []string{`fail: the cluster cannot be called "Prod_1": labels of Linodes and names of Nodes start with it`, "", ""}},
+			want: []string{`fail: the cluster cannot be called "Prod_1": the labels of Linodes`, "", ""}},
 		"no name, and no region": {given: Installation{Instances: true}, in: with("Deployment"),
 			want: []string{`fail: the cluster cannot be called ""`, "fail: the region is missing", "", ""}},
 		"a number of LKE's": {in: with("Deployment", deployment(`env: [{name: KARPENTER_MODE, value: instance},

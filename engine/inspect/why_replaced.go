@@ -159,7 +159,7 @@ func (w *reader) appliers(pool *karpv1.NodePool) (plans []*lkeplanv1alpha1.NodeP
 func (w *reader) inOrder(pool *karpv1.NodePool) (texts []string) {
 	for _, np := range w.appliers(pool) {
 		if r := np.Status.Ring; r != nil && r.Waiting != nil {
-			texts = append(texts, fmt.Sprintf("revision %s of NodePlan %s is not applied yet: it %s",
+			texts = append(texts, fmt.Sprintf("revision %s of NodePlan %s is not applied yet: %s",
 				nodeplan.Short(r.Waiting.Revision), nodeplan.Key(np), rings.WaitText(r.Waiting)))
 		}
 	}

@@ -96,12 +96,13 @@ func neverOpens(c *checker, p *pool) {
 	i := shut[karpv1.DisruptionReasonDrifted]
 	when := "at all times"
 	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
-		when = fmt.Sprintf("at all times, because a window of %s starts again before it ends",
+		when = fmt.Sprintf("at all times, because each window of %s lasts until the next one starts",
 			during.WriteDuration(b.Duration.Duration))
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
-		"The budget allows no disruption, %s: no node is ever consolidated, and no change of the pool reaches "+
-			"its nodes before they expire.", when)
+		"The budget allows no disruption, %s: no node is ever consolidated, and a change of the pool does not reach "+
+			"existing nodes until they expire. Allow at least one node, or give the budget a schedule and a shorter "+
+			"duration.", when)
 }
 
 // blocksDrift finds budgets that block the replacement of nodes.
@@ -112,8 +113,9 @@ func blocksDrift(c *checker, p *pool) {
 		return // budget-never-opens
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
-		"The budget never allows nodes to be replaced for drift: a change of the pool or of its node "+
-			"class does not reach existing nodes until they expire.")
+		"The budget never allows drifted nodes to be replaced: a change of the pool or of its node class does not reach "+
+			"existing nodes until they expire. Allow at least one node for the reason Drifted, or give the budget a "+
+			"schedule.")
 }
 
 // neverFires finds schedules whose date does not occur.
@@ -124,7 +126,7 @@ func neverFires(c *checker, p *pool) {
 		}
 		if s := c.schedule(*b.Schedule); s.err == nil && !s.fires {
 			c.report(p.object.Addr, budgetPath(i)+".schedule",
-				"%q names a date that does not occur, so the budget never applies.", *b.Schedule)
+				"%q names a date that does not occur, so the budget never applies. Correct the day or the month.", *b.Schedule)
 		}
 	}
 }
@@ -161,8 +163,8 @@ func onlyScheduled(c *checker, p *pool) {
 		which = "nodes that are " + joined(open)
 	}
 	c.report(p.object.Addr, budgetPath(first)+".schedule",
-		"This budget limits disruption only during its window. Outside it there is no other budget: all %s "+
-			"may be disrupted at the same time. Add a budget without a schedule, such as nodes = \"10%%\".", which)
+		"This budget limits disruption only while its schedule is active. At other times no budget applies: all %s may be "+
+			"disrupted at the same time. Add a budget without a schedule, such as nodes = \"10%%\".", which)
 }
 
 // expiryIgnoresBudgets finds pools whose budgets block disruption at times, and whose nodes expire at any time.
@@ -177,9 +179,9 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 		path = "spec.template.spec.expireAfter"
 	}
 	c.report(p.object.Addr, path,
-		"Nodes expire %s after their creation, and budgets do not delay that: a node is drained at its age "+
-			"even while a budget blocks disruption, and its replacement is created only then. Write expire_after = "+
-			"\"Never\", or ignore this with a reason.", during.WriteDuration(*expires))
+		"Nodes expire %s after their creation, even while a budget blocks disruption. Karpenter drains them without "+
+			"creating replacements first. Set expire_after = \"Never\", or suppress this warning with the comment "+
+			"\"# lkeplan:ignore expiry-without-budget REASON\".", during.WriteDuration(*expires))
 }
 
 // joining is how long a Linode can take until its node is ready and pods have run for a moment.
@@ -190,8 +192,8 @@ const joining = 10 * time.Minute
 func expiresTooSoon(c *checker, p *pool) {
 	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < joining {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
-			"Each node is drained %s after it was requested, and a Linode takes minutes to join: the pool keeps buying "+
-				"nodes on which no pod runs. Write 10m or more, or \"Never\".", during.WriteDuration(*expires))
+			"Each node is drained %s after it was requested, and a Linode takes minutes to join the cluster: the pool keeps "+
+				"buying nodes on which no pod runs. Write \"10m\" or more, or \"Never\".", during.WriteDuration(*expires))
 	}
 }
 
@@ -199,13 +201,14 @@ func shortExpiry(c *checker, p *pool) {
 	expires := p.Spec.Template.Spec.ExpireAfter.Duration
 	if expires != nil && *expires >= joining && *expires < 24*time.Hour {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
-			"Each node is drained %s after its creation, regardless of budgets, and each started hour is "+
-				"billed. An age of days is enough for updates; use disruption to save money.",
+			"Each node is drained %s after its creation, regardless of budgets, and Linode bills whole hours. To get "+
+				"new node images, set expire_after to several days, such as \"336h\". To save money, use consolidation in the "+
+				"disruption block.",
 			during.WriteDuration(*expires))
 	}
 }
 
-// churn is how long a node should be idle before it is removed. A started hour is billed, and with a shorter time a node can
+// churn is how long a node should be idle before it is removed. Whole hours are billed, and with a shorter time a node can
 // be bought a dozen times per hour.
 const churn = 5 * time.Minute
 
@@ -216,7 +219,8 @@ func beforeHour(c *checker, p *pool) {
 		return
 	}
 	c.report(p.object.Addr, "spec.disruption.consolidateAfter",
-		"A node is removed after %s without changes. Linode bills each started hour, so you pay for it anyway, and "+
-			"pay for a second node if its pods return within the hour. Write 5m or more.",
+		"Karpenter may remove a node %s after a pod was last added to it or removed from it. Linode bills whole hours, so "+
+			"you pay for the rest of the hour, and for another node if the pods come back. Write \"5m\" or more, such as "+
+			"\"15m\".",
 		during.WriteDuration(*after))
 }

@@ -33,8 +33,8 @@ func noEffect(c *checker) {
 			}
 			for path, name := range arguments("spec."+field, spec[field]) {
 				c.report(object.Addr, path,
-					"LKE creates its machines itself and has no setting for %s. The argument exists for compatibility: it reaches no "+
-						"machine, and a change of it replaces no node. Remove it.", name)
+					"LKE has no setting for %s, so it has no effect on nodes, and a change of it replaces no node. It exists only "+
+						"so that manifests of another provider can be applied unchanged. Remove it.", name)
 			}
 		}
 	}
@@ -49,8 +49,8 @@ func firewalls(c *checker) {
 	}
 	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
 		if id := class.Spec.FirewallID; id != nil {
-			c.report(object.Addr, "spec.firewallID", "On the standard tier, lkeplan creates LKE node pools without a firewall: %d "+
-				"has no effect on the nodes, but a change of it replaces them. Remove it before the class has nodes.", *id)
+			c.report(object.Addr, "spec.firewallID", "On the standard tier, lkeplan creates LKE node pools without a firewall: "+
+				"firewall_id = %d has no effect, but a change of it replaces the nodes. Remove it before the class has nodes.", *id)
 		}
 	}
 }
@@ -72,8 +72,8 @@ func encryption(c *checker) {
 func backups(c *checker) {
 	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
 		if class.Spec.BackupsEnabled && c.in.Cluster.Instances() {
-			c.report(object.Addr, "spec.backupsEnabled", "Linode bills backups in addition to each machine's plan. Prices and "+
-				"cost limits in lkeplan do not include them.")
+			c.report(object.Addr, "spec.backupsEnabled", "Linode bills backups in addition to the price of each machine's plan "+
+				"type. Costs and cost limits in lkeplan do not include backups.")
 		}
 	}
 }
@@ -86,8 +86,8 @@ func swap(c *checker) {
 		says := spec.Kubelet != nil && spec.Kubelet.FailSwapOn != nil
 		if c.in.Cluster.Instances() && ptr.Deref(spec.Swap(), 0) > 0 && kind == linodev1alpha1.BootstrapKubeadm && !says {
 			c.report(object.Addr, "spec."+spec.SwapField(), "With kubeadm, the kubelet does not start while swap is on, unless "+
-				"failSwapOn is false. Write fail_swap_on = false in kubelet, which replaces the nodes, or ignore this if the "+
-				"cluster's kubelet-config has it.")
+				"failSwapOn is false. Write fail_swap_on = false in the kubelet block, which replaces the nodes. If the "+
+				"ConfigMap kubelet-config of the cluster already sets failSwapOn: false, suppress this warning.")
 		}
 	}
 }
@@ -134,8 +134,8 @@ func betweenPasses(c *checker, p *pool) {
 		return
 	}
 	c.report(p.object.Addr, "spec.limits.nodes",
-		"Karpenter checks the number of nodes only between scheduling passes: one burst of pods can create many more "+
-			"than %s. Karpenter counts CPU and memory for each node; add a limit on one of them, such as cpu.",
+		"Karpenter checks the number of nodes only between scheduling passes, so many pending pods can create many more "+
+			"nodes than %s at the same time. Add a limit on cpu or memory, which Karpenter checks for each new node.",
 		limit.String())
 }
 
@@ -146,13 +146,13 @@ func staticFull(c *checker, p *pool) {
 		return
 	}
 	message := fmt.Sprintf(
-		"The limit equals the number of replicas, %d, so a drifted node cannot get a replacement, which is "+
-			"created first: changes of the pool never reach its nodes. Raise the limit by the number of nodes to "+
-			"replace at a time.", *p.Spec.Replicas)
+		"The limit equals the number of replicas, %d. Karpenter creates a replacement before it removes a drifted node, and "+
+			"the limit forbids that, so a change of the pool never reaches its nodes. Raise the limit by the number of "+
+			"nodes to replace at the same time.", *p.Spec.Replicas)
 	if limit.CmpInt64(*p.Spec.Replicas) < 0 {
 		message = fmt.Sprintf(
-			"The limit of %s is less than the %d replicas, and drifted nodes cannot get replacements, "+
-				"which are created first. Make the limit larger than replicas.",
+			"The limit of %s is less than the %d replicas, and leaves no capacity to replace drifted nodes. Make the limit "+
+				"larger than replicas.",
 			limit.String(), *p.Spec.Replicas)
 	}
 	c.report(p.object.Addr, "spec.limits.nodes", "%s", message)
@@ -160,13 +160,13 @@ func staticFull(c *checker, p *pool) {
 
 // gated finds objects that Karpenter ignores without a feature gate.
 func gated(c *checker) {
-	const turnOn = "It is off by default; start the controller with --feature-gates=%[1]s=true, and then ignore " +
-		"this with that reason."
+	const turnOn = "The gate is off by default: start the controller with --feature-gates=%[1]s=true, and suppress this " +
+		"warning with the comment \"# lkeplan:ignore gated-feature REASON\"."
 	for _, object := range c.in.Objects {
 		switch kind := object.Kind(); kind {
 		case schemas.Overlay.Object.Kind, schemas.Buffer.Object.Kind:
 			c.report(object.Addr, "",
-				"A %s needs Karpenter's feature gate %[1]s; without it the object is silently ignored. "+turnOn, kind)
+				"A %[1]s needs Karpenter's feature gate %[1]s. Without the gate, Karpenter silently ignores the object. "+turnOn, kind)
 		}
 	}
 }

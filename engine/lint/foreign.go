@@ -64,7 +64,7 @@ var needless = map[string]string{
 
 const (
 	oneZone  = "A region of Linode is one zone"
-	onDemand = "Linode sells only on demand"
+	onDemand = "Linode has only the capacity type on-demand"
 )
 
 // Cloud is the cloud or provider of a label or an API group; "" if unknown.
@@ -88,7 +88,7 @@ func instead(label string) string {
 	case here[name] != "":
 		return "The equivalent requirement is " + here[name] + "."
 	}
-	return "Labels of Linode's plans are " + linodev1alpha1.LabelInstanceCPU + " and others; see the reference for their " +
+	return "Use a label of Linode's plan types, such as " + linodev1alpha1.LabelInstanceCPU + ". \"lkeplan docs\" lists their " +
 		"short names."
 }
 
@@ -98,12 +98,12 @@ func foreign(label string, operator corev1.NodeSelectorOperator) string {
 	if cloud == "" || !strings.Contains(label, "/") {
 		return ""
 	}
-	effect := "matches no plan"
+	effect := "matches no plan type"
 	if operator == corev1.NodeSelectorOpNotIn || operator == corev1.NodeSelectorOpDoesNotExist {
-		effect = "excludes no plan"
+		effect = "excludes no plan type"
 	}
-	return fmt.Sprintf("The label %s belongs to another provider (%s): no plan of Linode has it, so the requirement %s. %s", label, cloud, effect,
-		instead(label))
+	return fmt.Sprintf("The label %s belongs to another provider (%s): no plan type of Linode has it, so the requirement %s. %s",
+		label, cloud, effect, instead(label))
 }
 
 // foreignLabels finds requirements of pools and overlays on labels that only nodes of other providers have.

@@ -13,8 +13,8 @@ import (
 // TestLabelsOfOtherClouds are found, with what to write instead.
 func TestLabelsOfOtherClouds(t *testing.T) {
 	const (
-		zone, spot = "A region of Linode is one zone", "Linode sells only on demand"
-		plans      = "Labels of Linode's plans are "
+		zone, spot = "A region of Linode is one zone", "Linode has only the capacity type on-demand"
+		plans      = "Use a label of Linode's plan types"
 	)
 	for label, want := range map[string]string{ // cloud: what to write
 		"karpenter.k8s.aws/instance-category":            "AWS: equivalent requirement is class.",
@@ -83,7 +83,7 @@ func TestLabelsOfOtherClouds(t *testing.T) {
 		if (got == "") != (want == "") || !strings.Contains(got, "("+cloud+")") && want != "" || !strings.Contains(got, text) {
 			t.Errorf("%s: %q, want %q", label, got, want)
 		}
-		if want != "" && !strings.Contains(got, "the requirement matches no plan") {
+		if want != "" && !strings.Contains(got, "the requirement matches no plan type") {
 			t.Errorf("%s: %q", label, got)
 		}
 	}

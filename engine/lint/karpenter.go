@@ -61,7 +61,7 @@ func operatorValues(c *checker, p *pool) {
 		exists := r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist
 		if exists && len(r.Values) > 0 {
 			c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values", i),
-				"%s has no values; Karpenter would ignore %s. To allow only certain values, use In.",
+				"The operator %s takes no values, so Karpenter would ignore %s. To allow only certain values, use In.",
 				r.Operator, joined(r.Values))
 		}
 	}
@@ -96,7 +96,7 @@ func unknownPlanLabel(label string) string {
 	if like := eval.Suggest(name, names); like != "" {
 		hint += fmt.Sprintf(" Its short name in requirements is %s.", short(schemas.NodeClassGroup+"/"+like))
 	}
-	return fmt.Sprintf("Plans have no label %q, and Karpenter accepts no other labels in this domain.%s", label, hint)
+	return fmt.Sprintf("Plan types have no label %q, and Karpenter accepts only labels of plan types in this domain.%s", label, hint)
 }
 
 // contradictions finds labels of a pool's nodes that its requirements do not allow. Karpenter creates such nodes, and then
@@ -115,9 +115,9 @@ func contradictions(c *checker, p *pool) {
 			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s %s", r.Operator, strings.Join(r.Values, ", "))))
 		}
 		c.report(p.object.Addr, "spec.template.metadata.labels."+key,
-			"The nodes of the pool have the label %s = %q, which its requirement %s does not allow: Karpenter would replace "+
-				"each node as soon as it exists, again and again. Change one of the two, or remove the label.", key, value,
-			strings.Join(texts, "; "))
+			"The pool sets the label %s = %q on its nodes, and its requirement on this label (%s) does not allow the value: "+
+				"Karpenter would replace each node as soon as it exists, again and again. Change the label or the "+
+				"requirement, or remove the label.", key, value, strings.Join(texts, "; "))
 	}
 }
 
@@ -125,7 +125,8 @@ func negativeLimits(c *checker, p *pool) {
 	for name, limit := range p.Spec.Limits {
 		if limit.Sign() < 0 {
 			c.report(p.object.Addr, "spec.limits."+string(name),
-				"%s = %s allows nothing, not even existing nodes.", name, limit.String())
+				"%s = %s is negative, so the pool could not have any node. Write 0 or more, or remove the limit.",
+				name, limit.String())
 		}
 	}
 }
@@ -138,7 +139,7 @@ func capacityTypes(c *checker, p *pool) {
 		for j, value := range r.Values {
 			if value != karpv1.CapacityTypeOnDemand {
 				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values.%d", i, j),
-					"Linode sells only on demand, so %q never matches.%s Remove the requirement: every "+
+					"Linode has only the capacity type on-demand, so %q never matches.%s Remove the requirement: every "+
 						"pool requires on-demand.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand}))
 			}
 		}
@@ -154,7 +155,7 @@ func labelSyntax(c *checker, p *pool) {
 		problems := validation.IsQualifiedName(strings.ToLower(key))
 		if len(problems) > 0 {
 			c.report(p.object.Addr, "spec.template.metadata.annotations."+key,
-				"%q cannot be an annotation: %s. No node could be created.", key, joined(problems))
+				"%q cannot be the key of an annotation: %s. Karpenter could not create nodes.", key, joined(problems))
 		}
 	}
 	for i, r := range template.Spec.Requirements {
@@ -203,8 +204,8 @@ func otherNodeClass(c *checker, p *pool) {
 			field = "group"
 		}
 		c.report(p.object.Addr, "spec.template.spec.nodeClassRef."+field,
-			"The pool refers to a %s of %s, from which no controller creates nodes: Karpenter would ignore the "+
-				"pool. Refer to a %s of %s.",
+			"The pool refers to a node class of kind %s in the API group %s. lkeplan does not create nodes from this kind, and "+
+				"Karpenter would ignore the pool. Refer to a %s of %s.",
 			ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup)
 	}
 }
@@ -213,7 +214,7 @@ func otherNodeClass(c *checker, p *pool) {
 func overlays(c *checker) {
 	for object, overlay := range typed[v1alpha1.NodeOverlay](c, schemas.Overlay.Object.Kind) {
 		if err := overlay.RuntimeValidate(context.Background()); err != nil {
-			c.report(object.Addr, "spec", "Karpenter would not use the overlay: %s.", err)
+			c.report(object.Addr, "spec", "Karpenter would report this error: %s.", err)
 		}
 	}
 }
@@ -225,7 +226,7 @@ func theRest(c *checker, p *pool) {
 		return
 	}
 	if err := p.RuntimeValidate(context.Background()); err != nil {
-		c.report(p.object.Addr, "spec.template", "Karpenter would not use the pool: %s.", err)
+		c.report(p.object.Addr, "spec.template", "Karpenter would report this error: %s.", err)
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// where is where plans are sold: in us-ord on the standard tier.
+// where is where plans are sold: in us-ord for the standard tier.
 func (c *checker) where() string {
 	if c.in.Cluster.Instances() {
 		return "in " + c.in.Cluster.Region
 	}
-	return fmt.Sprintf("in %s on the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
+	return fmt.Sprintf("in %s for the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
 }
 
 // Limits of LKE, from the Linode API's specification and Cloud Manager.
@@ -44,13 +44,12 @@ func region(c *checker) {
 	for _, r := range c.in.Catalog.Regions() {
 		ids = append(ids, r.ID)
 	}
-	c.report(config.Addr{}, "region", "The price catalogue %s has no region %q.%s%s",
-		c.in.Catalog.Age(), cluster.Region, eval.DidYouMean(cluster.Region, ids), " If Linode has added it since, run lkeplan "+
-			"catalog refresh to get today's catalogue.")
+	c.report(config.Addr{}, "region", "The price catalogue %s has no region %q.%s If the region is new, run \"lkeplan "+
+		"catalog refresh\" to update the catalogue.", c.in.Catalog.Age(), cluster.Region, eval.DidYouMean(cluster.Region, ids))
 }
 
 // refresh says what to do if the catalogue may be outdated.
-const refresh = " If Linode has changed this since, run lkeplan catalog refresh to get today's catalogue."
+const refresh = " If the catalogue is outdated, run \"lkeplan catalog refresh\" to update it."
 
 // tier finds regions without clusters of the tier.
 func tier(c *checker) {
@@ -136,7 +135,7 @@ func counts(c *checker) {
 				"A standard LKE cluster allows %d nodes, and this pool has %d.", maxStandardNodes, n)
 		case !enterprise && sum > maxStandardNodes && sum-n <= maxStandardNodes:
 			c.report(p.object.Addr, "spec.replicas",
-				"A standard LKE cluster allows %d nodes, and with this pool the static pools have %d.",
+				"A standard LKE cluster allows %d nodes. Together with other pools, this pool requires %d.",
 				maxStandardNodes, sum)
 		}
 	}
@@ -150,8 +149,8 @@ func unreachable(c *checker, p *pool) {
 	}
 	if limit, ok := p.Spec.Limits["nodes"]; ok && limit.CmpInt64(maxStandardNodes) > 0 {
 		c.report(p.object.Addr, "spec.limits.nodes",
-			"A standard LKE cluster allows %d nodes, so the limit of %s is never reached; LKE refuses "+
-				"the next node instead.", maxStandardNodes, limit.String())
+			"A standard LKE cluster allows %[1]d nodes, so the pool never reaches its limit of %[2]s: LKE refuses the next "+
+				"node first. Write %[1]d or less.", maxStandardNodes, limit.String())
 	}
 }
 
@@ -166,7 +165,7 @@ func unknownPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if _, ok := c.in.Catalog.Plan(id); !ok {
-			c.report(p.object.Addr, path, "The price catalogue %[2]s has no plan %[1]q.%[3]s%[4]s",
+			c.report(p.object.Addr, path, "The price catalogue %[2]s has no plan type %[1]q.%[3]s%[4]s",
 				id, c.in.Catalog.Age(), eval.DidYouMean(id, ids), refresh)
 		}
 	})
@@ -184,18 +183,18 @@ func withoutPrice(c *checker) {
 		if !ok || lacks == "" || !c.sells(id) {
 			return
 		}
-		c.report(p.object.Addr, path, "The plan %s is sold, but its %s is not in the price catalogue %s (%s). Plans and "+
-			"simulations leave it out. Pin today's catalogue: lkeplan catalog "+
-			"refresh.", id, lacks, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()))
+		c.report(p.object.Addr, path, "Linode sells the plan type %s, but the price catalogue %s (%s) does not have its %s. "+
+			"Costs and simulations leave the plan type out. To update the catalogue, run \"lkeplan catalog refresh\".",
+			id, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()), lacks)
 	})
 	for _, p := range c.pools {
 		if len(p.plans) > 0 || c.namesUnknown(p) {
 			continue
 		}
 		if why := c.set.WhyNothing(p.requirements); why != "" {
-			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plans with an unknown size or price "+
-				"match: %s. lkeplan leaves this pool out of its plans and simulations. To get today's catalogue, run "+
-				"lkeplan catalog refresh.", why)
+			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plan types with an unknown size or "+
+				"price match: %s. Costs and simulations leave this pool out. To update the catalogue, run \"lkeplan catalog "+
+				"refresh\".", why)
 		}
 	}
 }
@@ -208,9 +207,9 @@ func outOfStock(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if c.sells(id) && !c.in.Catalog.InStock(id, region) {
-			c.report(p.object.Addr, path, "The plan %s was out of stock in %s, according to the price catalogue %s. The controller still tries "+
-				"it; while it is out of stock, it uses the next plan that the pool allows, or waits.", id, region,
-				c.in.Catalog.Age())
+			c.report(p.object.Addr, path, "The plan type %s was out of stock in %s, according to the price "+
+				"catalogue %s. The controller still tries it. While Linode has none, the controller uses the next plan type "+
+				"that the pool allows, or waits.", id, region, c.in.Catalog.Age())
 		}
 	})
 }
@@ -226,8 +225,8 @@ func needsCapability(c *checker, p *pool) {
 	}
 	if needed != "" {
 		c.report(p.object.Addr, p.requirementPath(linodev1alpha1.LabelInstanceClass),
-			"All plans that the pool allows (%s) require the account capability %q. The controller offers them if the "+
-				"account has it, which is not checked here.", joined(names(p.plans)), needed)
+			"All plan types that the pool allows (%s) require the account capability %q. The controller uses them only if "+
+				"your Linode account has the capability, which is not checked here.", joined(names(p.plans)), needed)
 	}
 }
 
@@ -257,7 +256,7 @@ func notSold(c *checker) {
 		if !cluster.Instances() {
 			whose = fmt.Sprintf("for %s clusters ", cluster.Tier)
 		}
-		c.report(p.object.Addr, path, "The plan %s (%s) is not sold %sin %s, according to the price catalogue %s.%s",
+		c.report(p.object.Addr, path, "The plan type %s (%s) is not sold %sin %s, according to the price catalogue %s.%s",
 			id, plan.Label, whose, cluster.Region, c.in.Catalog.Age(), refresh)
 	})
 }
@@ -270,8 +269,8 @@ func retiredPlans(c *checker) {
 	c.namedPlans(func(p *pool, path, id string) {
 		if plan, ok := c.in.Catalog.Plan(id); ok && plan.Successor != "" {
 			c.report(p.object.Addr, path,
-				"Linode is replacing the plan %s with %s. Existing nodes keep running, but the plan may soon not be sold. "+
-					"Allow %s as well.", id, plan.Successor, plan.Successor)
+				"Linode is replacing the plan type %[1]s with %[2]s. Existing nodes keep running, but Linode may soon stop "+
+					"selling %[1]s. Allow %[2]s as well.", id, plan.Successor)
 		}
 	})
 }

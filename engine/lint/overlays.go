@@ -54,7 +54,7 @@ func overlaysOfNothing(c *checker) {
 	for _, o := range c.overlays() {
 		if len(o.plans) == 0 {
 			c.report(o.object.Addr, "spec.requirements",
-				"None of the %d plans that are sold %s meets the requirements of the overlay, so it has no effect.",
+				"None of the %d plan types that are sold %s meets the requirements of the overlay, so it has no effect.",
 				len(c.types), c.where())
 		}
 	}
@@ -106,7 +106,9 @@ func overlaysInPlace(c *checker) {
 			at := slices.IndexFunc(c.pools, func(p *pool) bool { return slices.Contains(inplace.Keys(p.NodePool), r.Key) })
 			if at >= 0 {
 				c.report(object.Addr, fmt.Sprintf("spec.requirements.%d", i),
-					"The overlay selects pools by the label %s, which %s changes in place.", r.Key, c.pools[at].object.Addr)
+					"The overlay selects pools by the label %s, which %s can change in place: after such a change, the overlay "+
+						"applies to other pools. Select the pool by karpenter.sh/nodepool, or remove the label from in_place.",
+					r.Key, c.pools[at].object.Addr)
 			}
 		}
 	}

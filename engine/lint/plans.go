@@ -32,15 +32,15 @@ func matchesNoPlan(c *checker, p *pool) {
 	}
 	where := c.where()
 	asked := fmt.Sprintf("the requirement on %s (%s)", short(key), p.spell(key))
-	message := fmt.Sprintf("None of the %d plans that are sold %s meets %s.", len(c.types), where, asked)
+	message := fmt.Sprintf("None of the %d plan types that are sold %s meets %s.", len(c.types), where, asked)
 	if len(before) < len(c.types) {
-		message = fmt.Sprintf(
-			"The other requirements leave %s of the %d plans that are sold %s, and %s excludes the last of them.", joined(names(before)), len(c.types), where, asked)
+		message = fmt.Sprintf("Of the %d plan types that are sold %s, the other requirements allow %s, and %s excludes these.",
+			len(c.types), where, joined(names(before)), asked)
 	}
 	message += values(before, key)
 	if c.tier() == catalog.Enterprise &&
 		instancetype.New(c.in.Catalog, c.in.Cluster.Region, catalog.EnterpriseGPU).OnlyGPUs(p.requirements) {
-		message += " If Linode sells you GPU plans there, set gpu_plans = true in the cluster block."
+		message += " If Linode sells GPU plans to your account there, set gpu_plans = true in the cluster block."
 	}
 	c.report(p.object.Addr, p.requirementPath(key), "%s This pool never gets nodes.", message)
 }
@@ -145,7 +145,7 @@ func values(plans cloudprovider.InstanceTypes, key string) string {
 	if len(all) == 0 || len(all) > 8 || key == corev1.LabelInstanceTypeStable {
 		return ""
 	}
-	return fmt.Sprintf(" These plans have the following values of %s: %s.", short(key), strings.Join(all, ", "))
+	return fmt.Sprintf(" The plan types have the following values of %s: %s.", short(key), strings.Join(all, ", "))
 }
 
 func names(plans cloudprovider.InstanceTypes) (names []string) {
@@ -163,8 +163,8 @@ func minValues(c *checker, p *pool) {
 	_, missing, _ := p.plans.SatisfiesMinValues(p.requirements)
 	for _, key := range slices.Sorted(maps.Keys(missing)) {
 		c.report(p.object.Addr, p.requirementPath(key),
-			"%d different values of %s are required, but the plans that the pool allows (%s) have %d. This "+
-				"pool never gets nodes.",
+			"%d different values of %s are required, but the plan types that the pool allows (%s) have %d. This pool never "+
+				"gets nodes. Lower the number, or allow more plan types.",
 			*p.requirements.Get(key).MinValues, short(key), joined(names(p.plans)), missing[key])
 	}
 }
@@ -190,9 +190,9 @@ func limitBelowPlan(c *checker, p *pool) {
 		}
 		if have := least.Capacity[name]; limit.Cmp(have) < 0 {
 			c.report(p.object.Addr, "spec.limits."+string(name),
-				"The smallest plan that the pool allows, %s, has %s of %s, which is more than the limit of %s. "+
-					"This pool never gets nodes.",
-				least.Name, amount(name, have), name, limit.String())
+				"The smallest plan type that the pool allows, %s, has %s, which is more than the limit of %s. This pool never "+
+					"gets nodes. Raise the limit, or allow smaller plan types.",
+				least.Name, amount(name, have), limit.String())
 		}
 	}
 }
@@ -213,20 +213,25 @@ func blocksARoll(c *checker, p *pool) {
 		twice.Add(have)
 		if limit.Cmp(have) >= 0 && limit.Cmp(twice) < 0 && have.Sign() > 0 {
 			c.report(p.object.Addr, "spec.limits."+string(name),
-				"The limit allows one node: the smallest plan that the pool allows, %s, has %s of %s. A node "+
-					"is replaced by creating the new one first, which the limit of %s forbids, so a change of "+
-					"the pool never reaches its node.",
-				least.Name, amount(name, have), name, limit.String())
+				"The limit of %[3]s allows only one node: the smallest plan type that the pool allows, %[1]s, has %[2]s. "+
+					"Karpenter creates a replacement before it removes a node, and the limit forbids that, so a change of the "+
+					"pool never reaches its node. Raise the limit to two nodes.",
+				least.Name, amount(name, have), limit.String())
 		}
 	}
 }
 
-// amount writes a quantity in a readable unit.
+// amount writes a quantity with its unit: "4 CPUs", "7.75GiB of memory".
 func amount(name corev1.ResourceName, q resource.Quantity) string {
-	if name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage {
-		return schemas.Bytes(q.Value())
+	switch {
+	case name == corev1.ResourceCPU && q.CmpInt64(1) == 0:
+		return "1 CPU"
+	case name == corev1.ResourceCPU:
+		return q.String() + " CPUs"
+	case name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage:
+		return schemas.Bytes(q.Value()) + " of " + string(name)
 	}
-	return q.String()
+	return q.String() + " of " + string(name)
 }
 
 // largePlan is the number of vCPUs from which a plan must be required explicitly: it costs about $580 a month.
@@ -244,9 +249,9 @@ func uncapped(c *checker, p *pool) {
 	}
 	price, _ := c.in.Catalog.Price(dearest.Name, c.in.Cluster.Region)
 	c.report(p.object.Addr, "spec.template.spec.requirements",
-		"The size of nodes is not capped, so the pool may buy up to a %s for $%s a month when many pods are pending. "+
-			"One large node is harder to fill and to drain than several small ones. "+
-			"Add a cap such as cpu = lte(16).",
+		"The requirements do not limit the size of nodes, so the pool may buy nodes up to %s, for $%s a month each, when "+
+			"many pods are pending. One large node is harder to fill and to drain than several small ones. Add a maximum, "+
+			"such as cpu = lte(16).",
 		dearest.Name, price.PerMonth())
 }
 

@@ -66,7 +66,7 @@ func (c *checker) equal(p *pool, rivals []*pool) {
 		path = "spec.weight"
 	}
 	c.report(p.object.Addr, path,
-		"The same pods fit in this pool and in %s, and all have the weight %d. Karpenter then uses the pool "+
+		"The same pods can run in this pool and in %s, and these pools have the same weight, %d. Karpenter then uses the pool "+
 			"whose name is last in the alphabet: %s. Give the preferred pool a larger weight, or distinguish the pools "+
 			"by taints or labels.",
 		joined(addrs), weight(p), first.object.Addr)
@@ -89,8 +89,9 @@ func shadowed(c *checker) {
 			}
 			if weight(above) > weight(p) && shadows(above, p) {
 				c.report(p.object.Addr, "metadata.name",
-					"%s takes every pod that fits in this pool: its weight is %d, compared with %d, it allows "+
-						"the same plans, and it has no limit. This pool never gets nodes.",
+					"This pool never gets nodes: %[1]s takes every pod that could run here. %[1]s has a larger weight (%[2]d, "+
+						"and this pool has %[3]d), allows the same plan types, and has no limits. Set limits in %[1]s, "+
+						"distinguish the pools by taints or labels, or remove this pool.",
 					above.object.Addr, weight(above), weight(p))
 				break
 			}

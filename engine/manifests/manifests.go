@@ -135,7 +135,7 @@ func documents(raw []byte, see func(n int, text []byte, found []map[string]any, 
 func placed(err error, before int) string {
 	return inLine.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		n, _ := strconv.Atoi(inLine.FindStringSubmatch(text)[1])
-		return fmt.Sprintf("line %d", before+n)
+		return fmt.Sprintf("not valid YAML: line %d", before+n)
 	})
 }
 

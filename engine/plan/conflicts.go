@@ -27,8 +27,8 @@ func (p *Plan) TakeBack(names []string) (map[manifest.Key][]Conflict, error) {
 				left = append(left, found)
 				continue
 			case found.Holder != "":
-				return nil, fmt.Errorf("--force-conflicts %s: the NodePlan %s manages %s and would revert it; commit to its source "+
-					"instead", names[j], found.Holder, c.Key())
+				return nil, fmt.Errorf("--force-conflicts %s: the NodePlan %s manages %s and would revert the change; commit the "+
+					"change to the source of the NodePlan instead", names[j], found.Holder, c.Key())
 			}
 			named[names[j]] = true
 			taken[c.Key()] = append(taken[c.Key()], found)

@@ -33,11 +33,11 @@ func (p *Plan) cost(base, head side) error {
 	}
 	if types := slices.Sorted(maps.Values(unknown)); len(types) > 0 {
 		p.Notes = append(p.Notes, "The price of "+strings.Join(slices.Compact(types), ", ")+
-			" is unknown, and so is the cost of the live nodes. A newer catalogue may have it: lkeplan catalog refresh.")
+			" is unknown, so the cost of the live nodes is unknown. "+refresh)
 	}
 	if most := p.After.Ceiling; most.AtLeast && !most.Unlimited && len(p.Changes) > 0 {
-		p.Notes = append(p.Notes, "The maximum cost of the pools is unknown: they allow plan types whose price or size is not in the "+
-			"catalogue ("+head.unpriced()+"). A newer catalogue may have it: lkeplan catalog refresh.")
+		p.Notes = append(p.Notes, "The maximum cost of the pools is unknown and may be higher than shown: they allow plan "+
+			"types whose price or size is not in the catalogue ("+head.unpriced()+"). "+refresh)
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -58,6 +58,9 @@ func (p *Plan) cost(base, head side) error {
 	}
 	return nil
 }
+
+// refresh says how to get prices that the catalogue does not have.
+const refresh = "To update the catalogue, run \"lkeplan catalog refresh\"."
 
 // unpriced names the plan types that pools allow and whose price or size is unknown.
 func (s side) unpriced() string {

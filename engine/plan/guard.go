@@ -79,7 +79,8 @@ func (b Bounds) empty() Verdict {
 	if b.Before > 0 && b.After == 0 && !b.Guards.AllowEmpty {
 		v.Status = Blocked
 		v.Actual = "0"
-		v.Detail = fmt.Sprintf("No objects are left; the base has %s.", diag.Counted(b.Before, "object"))
+		v.Detail = fmt.Sprintf("The change removes all objects: the base has %s. Check the path of the directory.",
+			diag.Counted(b.Before, "object"))
 	}
 	return v
 }
@@ -90,7 +91,7 @@ func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 		if c.Kind == "NodePool" && c.Action == Delete && !judged && slices.Contains(g.Protected, c.Name) {
 			verdicts = append(verdicts, Verdict{
 				Guard: ProtectedPool, Addr: c.Addr, Status: Blocked, Source: g.Origins.Find(ProtectedPool).Range,
-				Detail: fmt.Sprintf("%s is protected and would be deleted.", c.Addr),
+				Detail: fmt.Sprintf("The change would delete %s, which is protected.", c.Addr),
 			})
 		}
 	}
@@ -110,7 +111,7 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 	}
 	if deleted > g.MaxDeletedPools {
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("%s would be deleted; one change may delete at most %d.", diag.Counted(deleted, "pool"),
+		v.Detail = fmt.Sprintf("The change would delete %s, and the limit is %d.", diag.Counted(deleted, "pool"),
 			g.MaxDeletedPools)
 	}
 	return v
@@ -140,15 +141,14 @@ func (p Plan) share(guard string, most config.Share, nodes Count, g config.Guard
 	switch {
 	case !nodes.Known:
 		v.Actual = ""
-		v.Status, v.Detail = Uncounted(g, fmt.Sprintf("Nodes %s, but their number is unknown without a cluster: "+
-			"add --nodes live or --nodes snapshot:FILE.", happens))
+		v.Status, v.Detail = Uncounted(g, fmt.Sprintf("Nodes %s, but their number is unknown without a cluster. To count "+
+			"them, add --nodes live or --nodes snapshot:FILE.", happens))
 		if most.Number == 0 {
 			v.Status = Blocked
 		}
 	case most.Exceeds(nodes.Nodes, p.Nodes):
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("%d of %d nodes %s; one change may affect at most %s.", nodes.Nodes, p.Nodes, happens,
-			most.Text)
+		v.Detail = fmt.Sprintf("%d of %d nodes %s, and the limit is %s.", nodes.Nodes, p.Nodes, happens, most.Text)
 	}
 	return []Verdict{v}
 }
@@ -220,11 +220,11 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if v.Until, err = WindowOpens(g.Windows, g.Freezes, p.Now); err != nil {
 		return nil, err
 	}
-	v.Detail = "Nodes are replaced and deleted only in change windows; the next one "
+	v.Detail = "Nodes may be replaced and deleted only in change windows. The next window "
 	if v.Until.IsZero() {
-		v.Detail += "does not open within a year."
+		v.Detail += "does not start within a year."
 	} else {
-		v.Detail += "opens at " + moment(v.Until) + "."
+		v.Detail += "starts at " + moment(v.Until) + "."
 	}
 	for _, w := range g.Windows {
 		if w.Reason != "" {
@@ -258,7 +258,8 @@ func (p *Plan) Allow(permissions []string) error {
 		guard, _, _ := strings.Cut(permission, ":")
 		for _, v := range p.Verdicts {
 			if v.Guard == guard && v.Addr == "" && v.refuses() {
-				return fmt.Errorf("--allow %s: it does not name every object of %s; write %s", permission, guard, v.Permission)
+				return fmt.Errorf("--allow %s: the guard %s refuses more objects than these; to allow all of them, write --allow %s",
+					permission, guard, v.Permission)
 			}
 		}
 	}
@@ -315,7 +316,7 @@ func (p Plan) unneeded() string {
 	if len(blocked) == 0 {
 		return "no guard refuses this plan"
 	}
-	return "it lifts no guard that refuses this plan; possible values: " + strings.Join(blocked, ", ")
+	return "no guard refuses this plan for this object; possible values are " + strings.Join(blocked, ", ")
 }
 
 // Permit sets the permission of each blocked verdict: it names the objects of the verdict, or else all.

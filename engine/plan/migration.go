@@ -107,7 +107,8 @@ func rename(old, o object, head State) (Migration, error) {
 	if old.Addr == o.Addr || w.taken(w.oldLabel) {
 		w.oldLabel = w.free(old.Addr.Name + "_old")
 	}
-	reason := fmt.Sprintf("its name changes from %s to %s, and Kubernetes cannot rename an object", old.Name(), o.Name())
+	reason := fmt.Sprintf("the name of the NodePool changes from %s to %s, and Kubernetes cannot rename an object",
+		old.Name(), o.Name())
 	moved := w.moved()
 	if moved != "" && w.inModule() {
 		return Migration{From: old.Addr.String(), To: o.Addr.String(), Reason: reason, Moved: moved}, nil
@@ -140,7 +141,7 @@ func transition(old, o object, head State) (Migration, error) {
 	w := migration{old: old, next: o, head: head, oldLabel: old.Addr.Name}
 	w.label = w.free(o.Addr.Name + "_" + kind)
 	w.next.Manifest = with(w.next.Manifest, "metadata.name", strings.ReplaceAll(w.label, "_", "-"))
-	return w.plan("it becomes "+kind+", which Karpenter does not allow for an existing pool", "pool."+w.label)
+	return w.plan("the pool becomes "+kind+", which Karpenter does not allow for an existing NodePool", "pool."+w.label)
 }
 
 // with returns a manifest with a field set to a value; nil removes the field.

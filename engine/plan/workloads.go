@@ -80,17 +80,16 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 		lost := p.Workloads.LostPods()
 		if v.Actual = fmt.Sprint(lost); lost > most {
 			v.Status = Blocked
-			v.Detail = fmt.Sprintf("%s would become unschedulable; one change may affect at most %d.",
-				diag.Counted(lost, "pod"), most)
+			v.Detail = fmt.Sprintf("The change would make %s unschedulable, and the limit is %d.", diag.Counted(lost, "pod"), most)
 		} else if missing := p.Workloads.Missing; len(missing) > 0 && !p.Empty() {
 			v.Actual = ""
-			v.Status, v.Detail = Uncounted(g, "It is unknown whether all pods keep a node: "+
+			v.Status, v.Detail = Uncounted(g, "It is unknown whether all pods would still get a node: "+
 				strings.Join(missing, "; ")+".")
 		}
 	case g.MaxUnschedulablePods == nil:
 		return nil
 	case !p.Empty():
-		v.Status, v.Detail = Unknown, "The effect on pods is unknown without a simulation; add --simulate."
+		v.Status, v.Detail = Unknown, "The effect on pods is unknown without a simulation. To simulate them, add --simulate."
 	}
 	return []Verdict{v}
 }

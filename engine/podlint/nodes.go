@@ -35,7 +35,8 @@ func (c *checker) taints() {
 			continue
 		}
 		c.find(lint.UntoleratedTaint, p.addr, "spec.template.spec.taints",
-			"None of the pods tolerates %s, so this pool never gets nodes.", joined(textsOf(hard)))
+			"None of the pods tolerates %s, so this pool never gets nodes. Give pods a toleration, or remove the taint.",
+			joined(textsOf(hard)))
 	}
 }
 
@@ -61,8 +62,8 @@ func (c *checker) tolerations() {
 			}
 			if slices.Sort(pools); len(loads) > 0 {
 				c.find(lint.TolerationOnly, p.addr, "spec.template.spec.taints",
-					"Pods of %s tolerate %s, but nothing makes them run in this pool: they also fit in %s.", joined(loads),
-					t.ToString(), joined(slices.Compact(pools)))
+					"Pods of %s tolerate %s, but do not select this pool: they can also run in %s. Make the pods select a "+
+						"label of this pool.", joined(loads), t.ToString(), joined(slices.Compact(pools)))
 			}
 		}
 	}
@@ -85,7 +86,7 @@ func (c *checker) fits(p pool, w simulate.Workload) bool {
 func (c *checker) startupTaints() {
 	sets := slices.DeleteFunc(slices.Clone(c.in.DaemonSets), lke.OwnDaemonSet) // which tolerate all taints and remove none
 	if len(sets) == 0 {
-		c.skip(lint.StartupTaintStays, "there are no DaemonSets")
+		c.skip(lint.StartupTaintStays, "the manifests contain no DaemonSet")
 		return
 	}
 	for _, p := range c.pools {
@@ -97,7 +98,7 @@ func (c *checker) startupTaints() {
 			}
 			if !tolerated {
 				c.find(lint.StartupTaintStays, p.addr, fmt.Sprintf("spec.template.spec.startupTaints.%d", i),
-					"None of %s tolerates %s, so none of them can run on a new node and remove it.",
+					"None of %s tolerates the startup taint %s, so none of them can start on a new node and remove the taint.",
 					diag.Counted(len(sets), "DaemonSet"), t.ToString())
 			}
 		}
@@ -126,8 +127,8 @@ func (c *checker) blocks() {
 		}
 		if len(causes) > 0 {
 			c.find(lint.PodsBlockDrift, p.addr, "metadata.name",
-				"Nodes with %s are never replaced: the pods cannot be evicted, and without a termination_grace_period "+
-					"Karpenter waits for them forever.", joined(causes))
+				"Karpenter never replaces a node on which pods of %s run: they cannot be evicted, and without a "+
+					"termination_grace_period Karpenter waits for them forever.", joined(causes))
 		}
 	}
 }
@@ -183,7 +184,8 @@ func (c *checker) cutsShort() {
 		}
 		if len(longer) > 0 {
 			c.find(lint.TerminationCutsShort, p.addr, "spec.template.spec.terminationGracePeriod",
-				"A node of this pool has %v to terminate, but pods on it may take longer: %s.", bound.Duration, joined(longer))
+				"Karpenter deletes a node of this pool after a termination_grace_period of %v, but pods may take longer to "+
+					"end: %s.", bound.Duration, joined(longer))
 		}
 	}
 }

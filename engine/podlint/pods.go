@@ -58,7 +58,7 @@ func (c *checker) gpus() {
 			most = max(most, has.Value())
 		}
 		if len(candidates) == 0 {
-			c.skip(lint.GPUPodsWithoutPool, fmt.Sprintf("no known plan matches %s", p.addr))
+			c.skip(lint.GPUPodsWithoutPool, fmt.Sprintf("no known plan type meets the requirements of %s", p.addr))
 			return
 		}
 	}
@@ -66,7 +66,7 @@ func (c *checker) gpus() {
 		requests := resources.RequestsForPods(&w.Pod)
 		if asks := requests[instancetype.ResourceGPU]; asks.Value() > most {
 			c.find(lint.GPUPodsWithoutPool, config.Addr{}, "",
-				"A pod of %s requests %s, but the plans that the pools allow have at most %d.", w.Name,
+				"A pod of %s requests %s, but the plan types that the pools allow have at most %d.", w.Name,
 				diag.Counted(int(asks.Value()), "GPU"), most)
 		}
 	}
@@ -78,7 +78,7 @@ const mostSwept = 2000
 // caps finds pools whose pods cost less on smaller nodes.
 func (c *checker) caps(ctx context.Context) error {
 	if c.placed.Asked > mostSwept {
-		c.skip(lint.DearerThanCapped, fmt.Sprintf("there are more than %d pods: lkeplan simulate --sweep cpu", mostSwept))
+		c.skip(lint.DearerThanCapped, fmt.Sprintf("there are more than %d pods; run \"lkeplan simulate --sweep cpu\" instead", mostSwept))
 		return nil
 	}
 	steps, err := simulate.Sweep(ctx, c.in, "cpu")

@@ -48,7 +48,7 @@ func findings(r Report) (list []finding) {
 		if d.Detail != "" {
 			text += " " + plainText(d.Detail)
 		}
-		list = append(list, found("warning", drifting, "Set by others in the cluster",
+		list = append(list, found("warning", drifting, "Set by another owner in the cluster",
 			text, hcl.Range{}, d.Drift.Addr, d.Drift.Path))
 	}
 	for _, text := range r.Notes {
@@ -90,7 +90,7 @@ func ofGuard(v guardRow) finding {
 	case plan.Allowed:
 		summary = "Allowed despite a guard"
 	case plan.Changed:
-		summary = "Guards, policies or the cluster change"
+		summary = "Guards, policies, rings, imports or the cluster block change"
 	case plan.Waiting:
 		summary = "Waits for a change window"
 	}
@@ -100,7 +100,7 @@ func ofGuard(v guardRow) finding {
 func ofEntry(e entryView) (list []finding) {
 	c := e.Change
 	for i, clash := range c.Conflicts {
-		list = append(list, found("error", conflicting, "Set by others to a different value", e.Addr+": "+e.Conflicts[i]+".",
+		list = append(list, found("error", conflicting, "Set by another owner to another value", e.Addr+": "+e.Conflicts[i]+".",
 			c.Source, c.Addr, clash.Path))
 	}
 	text := e.Addr + ": " + e.Headline

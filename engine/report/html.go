@@ -175,7 +175,7 @@ func pillOf(c entryView) pill {
 	case c.Prune == plan.Drained:
 		p.Text = "deleted"
 	case c.Effect == plan.Roll:
-		p.Text = "rolls nodes"
+		p.Text = "replaces nodes"
 	case c.Effect == plan.MayRemove:
 		p.Text = "may remove nodes"
 	case c.Action == plan.Create:

@@ -150,7 +150,7 @@ func (c *comment) turns() {
 		return
 	}
 	if c.detail <= disruptiveRows {
-		c.printf("\nClusters get the change one ring after the other.\n")
+		c.printf("\nThe clusters get the change in the order of their rings.\n")
 		return
 	}
 	items := []string{}
@@ -175,10 +175,13 @@ func (c *comment) guards() {
 	var items []string
 	for _, g := range c.Guards {
 		item := fmt.Sprintf("- %s: %s", g.Status, g.Text)
-		if g.Status == plan.Blocked {
+		switch {
+		case g.Status == plan.Blocked:
 			item = "- 🛑 **blocked** by " + g.Text
-		} else if c.detail <= disruptiveRows {
+		case c.detail <= disruptiveRows:
 			continue
+		case g.Status == plan.Unknown:
+			item = "- not checked: " + g.Text
 		}
 		if g.Place != "" {
 			item += " (" + code(g.Place) + ")"
@@ -342,7 +345,7 @@ func from(im *plan.Impact) string {
 // conflicts lists the fields because of which an apply is refused.
 func (c *comment) conflicts() {
 	if n := c.Summary().Conflicts; c.detail == onlyNames && n > 0 {
-		c.printf("\n**Conflict**: %s set by others to another value; apply does not overwrite them.\n",
+		c.printf("\n**Conflict**: %s set by other owners to another value; apply does not overwrite them.\n",
 			diag.Counted(n, "field"))
 	}
 	if c.detail == onlyNames {
@@ -375,10 +378,10 @@ func (c *comment) drifted() {
 		return
 	}
 	if c.detail <= disruptiveRows {
-		c.printf("\n%s set by others in the cluster.\n", diag.Counted(len(c.Drifted), "field"))
+		c.printf("\n%s set by other owners in the cluster.\n", diag.Counted(len(c.Drifted), "field"))
 		return
 	}
-	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | " +
+	c.printf("\n**Drift**: set by other owners in the cluster, not by this change\n\n| object | field | | by | " +
 		"|\n|---|---|---|---|---|\n")
 	for _, d := range c.Drifted {
 		c.printf("| %s | %s | %s | %s | %s |\n", d.Addr, code(d.Path), code(abridged(turned(d.Before, d.After))), d.By, d.Apply)
@@ -451,7 +454,7 @@ func (c *comment) footer() {
 		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report, code))
 	}
 	if line := retaking(c.Plan, c.apply); line != "" && c.detail > disruptiveRows {
-		c.printf("\nTo overwrite what others have set: %s\n", code(abridged(line)))
+		c.printf("\nTo overwrite the values of other owners: %s\n", code(abridged(line)))
 	}
 	var parts []string
 	if c.Versus != "" {

@@ -22,10 +22,11 @@ func (p *text) migration(m plan.Migration, all bool) {
 	case len(m.Steps) == 0:
 		return
 	case !all:
-		p.Sentence(2, unstyled("To replace its nodes in steps: "+explained+"; --all prints the steps for this pool."))
+		p.Sentence(2, unstyled("To replace its nodes in steps, see \""+explained+"\", or run \"lkeplan diff --all\" for the steps "+
+			"of this pool."))
 		return
 	case m.Moved != "":
-		p.Sentence(2, unstyled("Or, to create an object with the new name:"))
+		p.Sentence(2, unstyled("Or create a NodePool with the new name, in steps:"))
 	}
 	for i, step := range m.Steps {
 		p.Sentence(2, unstyled(fmt.Sprintf("%d. %s", i+1, plainText(step.Title))))
@@ -48,7 +49,7 @@ func (p *text) hcl(src string) {
 }
 
 // movedTitle introduces the moved block that keeps a pool.
-const movedTitle = "If the block has only moved, add this to keep the object and its nodes:"
+const movedTitle = "If you only renamed or moved the block, add this moved block. The NodePool keeps its name and its nodes:"
 
 // lines splits text into lines, and replaces control characters in each.
 func lines(text string) iter.Seq[string] {
@@ -69,7 +70,7 @@ func (c *comment) migration(m plan.Migration) {
 		c.printf("\n%s\n", movedTitle)
 		c.block(m.Moved)
 		if len(m.Steps) > 0 {
-			c.printf("\nOr, to create an object with the new name:\n")
+			c.printf("\nOr create a NodePool with the new name, in steps:\n")
 		}
 	}
 	for i, step := range m.Steps {

@@ -122,9 +122,10 @@ func (r Report) judged(status plan.Status) (names []string) {
 
 // guarded counts the guards and policies that passed, were not checked, or wait; "" if there are none.
 func (r Report) guarded() string {
-	n := map[plan.Status]int{}
+	n, written := map[plan.Status]int{}, false
 	for _, v := range r.Verdicts {
 		n[v.Status]++
+		written = written || v.Source.Filename != ""
 	}
 	var parts []string
 	for _, of := range []struct {
@@ -135,5 +136,9 @@ func (r Report) guarded() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, of.text))
 		}
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if text != "" && !written {
+		text += " (the defaults)"
+	}
+	return text
 }

@@ -121,7 +121,7 @@ func costRows(c plan.Change) (rows []textRow) {
 		}
 	}
 	if text := uncapped(c.Before, c.After); text != "" && text != ceilings(c.Before, c.After) {
-		rows = append(rows, textRow{Name: "  without limits blocks", After: text})
+		rows = append(rows, textRow{Name: "  ignoring limits blocks", After: text})
 	}
 	return rows
 }
@@ -134,7 +134,7 @@ func (p *text) drift(fields []driftRow) {
 		if i+1 < len(fields) && fields[i+1].Drift.Addr == d.Drift.Addr {
 			continue
 		}
-		p.Section("Drift: set by others in the cluster, not by this change")
+		p.Section("Drift: set by other owners in the cluster, not by this change")
 		p.Line(2, unstyled(d.Addr))
 		p.Table(6, rows)
 		if d.Detail != "" {
@@ -147,8 +147,11 @@ func (p *text) drift(fields []driftRow) {
 // guard writes the verdict of a guard.
 func (p *text) guard(g guardRow) {
 	status := string(g.Status)
-	if g.Status == plan.Blocked {
+	switch g.Status {
+	case plan.Blocked:
 		status = "BLOCKED"
+	case plan.Unknown:
+		status = "not checked"
 	}
 	if g.Place != "" {
 		g.Text += " (" + g.Place + ")"
@@ -191,9 +194,9 @@ func (p *text) summary(r Report, o Options) {
 	case r.Empty() && r.Incomplete:
 		p.Line(0, unstyled("No changes in the other directories."))
 	case r.Empty() && len(r.Repriced) > 0:
-		p.Line(0, unstyled("No objects change. The price catalogue changes."))
+		p.Line(0, unstyled("No object changes. The price catalogue changes."))
 	case r.Empty() && r.rulesChange():
-		p.Line(0, unstyled("No objects change. Guards, policies or the cluster change, as listed above."))
+		p.Sentence(0, unstyled("No object changes. Only "+r.changedRules()+", as shown above."))
 	case r.Empty():
 		p.Line(0, unstyled("No changes."))
 	default:
@@ -206,9 +209,9 @@ func (p *text) summary(r Report, o Options) {
 	}
 	if s.Conflicts > 0 {
 		conflicts := diag.Counted(s.Conflicts, "field")
-		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by others; apply is refused."))
+		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by other owners; apply is refused."))
 		if line := retaking(r.Plan, o.Apply); line != "" {
-			p.Line(0, unstyled("To overwrite what others have set: "+plainText(line)))
+			p.Line(0, unstyled("To overwrite the values of other owners: "+plainText(line)))
 		}
 	}
 	switch {

@@ -164,7 +164,7 @@ func bill(r Report, name func(string) string) string {
 	}
 	parts := []string{most}
 	if text := uncapped(&r.Before, &r.After); text != ceilings(&r.Before, &r.After) {
-		parts = append(parts, "without limits blocks, the maximum is "+text)
+		parts = append(parts, "without the limits blocks: "+text)
 	}
 	if text := floors(&r.Before, &r.After); text != "" {
 		parts = append(parts, "minimum "+text)

@@ -40,7 +40,7 @@ func (v escaper) versus(r Report) string {
 		text += "compared with " + v.revision(r.Base)
 	}
 	if r.Rules.Kind != "" {
-		text = strings.TrimSpace(text) + ". Guards and policies are those of " + v.revision(r.Rules) + "."
+		text = strings.TrimSpace(text) + ". The guards and policies of " + v.revision(r.Rules) + " apply."
 	}
 	return strings.TrimSpace(text)
 }
@@ -100,7 +100,7 @@ func headline(r Report) string {
 		parts = append(parts, diag.Counted(w.LostPods(), "pod")+" newly unschedulable")
 	}
 	if s.Conflicts > 0 {
-		parts = append(parts, diag.Counted(s.Conflicts, "field")+" set by others")
+		parts = append(parts, diag.Counted(s.Conflicts, "field")+" set by other owners")
 	}
 	if n := r.failed(); n > 0 {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
@@ -109,7 +109,7 @@ func headline(r Report) string {
 		parts = append(parts, "the price catalogue changes")
 	}
 	if r.rulesChange() {
-		parts = append(parts, "guards, policies or the cluster change")
+		parts = append(parts, r.changedRules())
 	}
 	if len(parts) == 0 {
 		return "no changes"
@@ -171,7 +171,7 @@ func (v escaper) headline(c plan.Change) string {
 	case c.Effect == plan.Roll:
 		parts = append(parts, "replaces every node of the pool")
 	case c.Effect == plan.MayRemove && c.Kind == "NodePool":
-		parts = append(parts, "Karpenter may remove or replace its nodes within its disruption budgets")
+		parts = append(parts, "Karpenter may remove or replace its nodes, within the disruption budgets of the pool")
 	case c.Effect == plan.MayRemove:
 		parts = append(parts, "Karpenter may remove or replace nodes")
 	case c.Action == plan.Update && len(parts) == 1:
@@ -211,9 +211,9 @@ type ObjectChange struct {
 func effect(f plan.Field) string {
 	switch {
 	case f.Effect == plan.Roll && f.Partial:
-		return "rolls nodes that do not match"
+		return "replaces nodes that do not match"
 	case f.Effect == plan.Roll:
-		return "rolls nodes"
+		return "replaces nodes"
 	case f.Effect == plan.InPlace:
 		return "in place"
 	case f.Effect == plan.DeleteNodes:
@@ -319,13 +319,13 @@ func (v escaper) progress(r plan.Rolling) string {
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
 		if r.Pace != nil && !r.Pace.Soonest(r.Of).IsZero() {
-			parts = append(parts, "the budgets of the pool allow the last node to drain at "+clock(r.Pace.Soonest(r.Of))+" at the earliest")
+			parts = append(parts, "the budgets of the pool do not allow the last node to drain before "+clock(r.Pace.Soonest(r.Of)))
 		}
 	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
 	}
 	if r.Joining > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d have not joined yet", r.Joining, r.Of))
+		parts = append(parts, fmt.Sprintf("%d of %d nodes have not joined yet", r.Joining, r.Of))
 	}
 	if text := v.when(r.Pace); text != "" && r.Outdated > 0 {
 		parts = append(parts, text)
@@ -439,33 +439,29 @@ func (v escaper) turns(r Report) (lines []string) {
 		case t.After == 0:
 			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit"
 		default:
-			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit, at the earliest " +
-				during.WriteDuration(t.After) + " after the merge"
+			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit, " + during.WriteDuration(t.After) +
+				" after the merge at the earliest"
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// verdict names a guard and its object, the limit and the actual number, and the reason.
+// verdict names a guard that did not pass, and the reason. The reason names the limit, if the number is known.
 func (v escaper) verdict(d plan.Verdict) string {
 	text := v(d.Guard)
-	if d.Status == plan.Changed {
-		return text + ": " + v(d.Detail)
-	}
-	if d.Addr != "" {
-		text += " of " + v(d.Addr)
-	}
 	switch {
-	case d.Limit != "" && d.Actual != "":
-		text += fmt.Sprintf(": at most %s, is %s", v(d.Limit), v(d.Actual))
-	case d.Limit != "":
-		text += ": at most " + v(d.Limit)
-	case d.Actual != "":
-		text += ": is " + v(d.Actual)
+	case d.Addr == "" || strings.Contains(d.Detail, d.Addr):
+	case d.Guard == plan.Frozen: // its address is a name
+		text += " " + v(d.Addr)
+	default:
+		text += " for " + v(d.Addr)
 	}
-	if d.Detail != "" && d.Status != plan.Passed {
-		text += ". " + v(d.Detail)
+	if d.Limit != "" && d.Actual == "" {
+		text += " (limit " + v(d.Limit) + ")"
+	}
+	if d.Detail != "" {
+		text += ": " + v(d.Detail)
 	}
 	if d.Permission != "" && (d.Status == plan.Blocked || d.Status == plan.Waiting) {
 		text += " To allow it: " + v(ShellLine("--allow", d.Permission))

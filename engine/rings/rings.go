@@ -128,13 +128,13 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	np := peer.NodePlan
 	switch {
 	case np == nil:
-		return in(Unknown, "%s", cmp.Or(peer.Unknown, "there is no kubeconfig for it"))
+		return in(Unknown, "%s", cmp.Or(peer.Unknown, "there is no kubeconfig for the cluster"))
 	case np.DeletionTimestamp != nil:
 		return in(Stopped, "its NodePlan is being deleted")
 	case np.Spec.Suspend:
 		return in(Stopped, "its NodePlan is suspended")
 	case np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly:
-		return in(Stopped, "its NodePlan has the mode PlanOnly and applies nothing")
+		return in(Stopped, "its NodePlan has the mode PlanOnly, and applies nothing")
 	case np.Status.Ring == nil:
 		return in(Unknown, "its NodePlan reports no proven revision; lkeplan may be an older release there")
 	case np.Status.Ring.Cluster != cluster:
@@ -159,12 +159,13 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	case proof == nil && (applied || rev.is(np.Status.LastAttemptedRevision)):
 		return in(Working, "%s", working(np, ready, applied))
 	case proof == nil:
-		return in(Behind, "it has applied %s, and not this revision", Short(current))
+		return in(Behind, "the cluster has applied %s, and not this revision", Short(current))
 	case applied && ready.Status != metav1.ConditionTrue &&
 		np.Status.LastAttemptedRevision == np.Status.LastAppliedRevision:
 		return in(Working, "%s", working(np, ready, true))
 	case rev.Rings != "" && proof.Rings != rev.Rings:
-		return in(Mismatch, "it declares other rings in this revision; let each directory call the same module")
+		return in(Mismatch, "the directory of the cluster declares other rings in this revision; use the same module with the "+
+			"rings block in each directory")
 	case proof.Ready.Duration < soak:
 		return in(Soaking, "ready for %s of %s", during.WriteDuration(proof.Ready.Truncate(time.Second)),
 			during.WriteDuration(soak))
@@ -188,13 +189,13 @@ func (r Revision) proof(proven []lkeplanv1alpha1.ProvenRevision) *lkeplanv1alpha
 func working(np *lkeplanv1alpha1.NodePlan, ready *metav1.Condition, applied bool) string {
 	switch outdated, ring := np.Status.Outdated, np.Status.Ring; {
 	case ready.Reason == lkeplanv1alpha1.ReasonWaitingForRing && ring.Waiting != nil:
-		return "it waits for ring " + ring.Waiting.Ring
+		return "the cluster waits for ring " + ring.Waiting.Ring
 	case ready.Status != metav1.ConditionTrue:
 		return ready.Reason + ": " + firstLine(ready.Message)
 	case applied && outdated != nil && *outdated > 0:
 		return fmt.Sprintf("%s still to be replaced", diag.Counted(*outdated, "node"))
 	}
-	return "it has applied the revision, and its nodes are not known to be ready yet"
+	return "the cluster has applied the revision, and it is not known yet whether its nodes are ready"
 }
 
 // maxMessage is the maximum length of a message about one cluster, in bytes.

@@ -69,13 +69,13 @@ func rowOf(ring config.Ring, cluster string, rev Revision, peer Peer) Row {
 	return row
 }
 
-// WaitText says for which ring a cluster waits, since when, and why. It starts with "waits for".
+// WaitText says for which ring a cluster waits, since when, and why. It starts with "waiting for".
 func WaitText(w *lkeplanv1alpha1.RingWait) string {
 	parts := []string{}
 	for _, c := range w.Clusters {
 		parts = append(parts, "cluster "+c.Name+": "+cmp.Or(c.Message, c.State))
 	}
-	text := fmt.Sprintf("waits for ring %s, since %s; %s", w.Ring, clock(w.Since.Time), strings.Join(parts, "; "))
+	text := fmt.Sprintf("waiting for ring %s since %s; %s", w.Ring, clock(w.Since.Time), strings.Join(parts, "; "))
 	return diag.Shorten(diag.OneLine(text), maxMessage)
 }
 

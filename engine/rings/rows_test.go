@@ -62,15 +62,15 @@ func TestRows(t *testing.T) {
 				},
 			}
 		}), rings.Row{State: rings.Waiting, Applied: "c0",
-			Message: "waits for ring dev, since 2026-11-27 08:00 UTC; cluster dev: ready for 1m of 5m; cluster x: Unknown"}},
+			Message: "waiting for ring dev since 2026-11-27 08:00 UTC; cluster dev: ready for 1m of 5m; cluster x: Unknown"}},
 		"waiting with an earlier commit": {proven(func(np *lkeplanv1alpha1.NodePlan) {
 			np.Status.LastAppliedRevision, np.Status.LastAttemptedRevision = "main@sha1:c0", "main@sha1:c9"
 			np.Status.Ring.Proven = nil
 			np.Status.Conditions = ready("Unknown", "WaitingForRing", "")
 			np.Status.Ring.Waiting = &lkeplanv1alpha1.RingWait{Revision: "main@sha1:c9", Ring: "dev"}
-		}), rings.Row{State: rings.Behind, Applied: "c0", Message: "it has applied c0, and not this revision"}},
+		}), rings.Row{State: rings.Behind, Applied: "c0", Message: "the cluster has applied c0, and not this revision"}},
 		"unknown":  {rings.Peer{Unknown: "timeout"}, rings.Row{State: rings.Unknown, Message: "timeout"}},
-		"not read": {rings.Peer{}, rings.Row{State: rings.Unknown, Message: "there is no kubeconfig for it"}},
+		"not read": {rings.Peer{}, rings.Row{State: rings.Unknown, Message: "there is no kubeconfig for the cluster"}},
 		"old release": {proven(func(np *lkeplanv1alpha1.NodePlan) { np.Status.Ring = nil }), rings.Row{
 			State: rings.Unknown, Message: "its NodePlan reports no proven revision; lkeplan may be an older release there",
 		}},

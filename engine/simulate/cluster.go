@@ -135,8 +135,8 @@ func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
 		if !slices.ContainsFunc(own, func(set *appsv1.DaemonSet) bool { return set.Name == "calico-node" }) {
 			break // the others request nothing
 		}
-		w.presumed = fmt.Sprintf("LKE's own DaemonSets count, as observed in %s: calico-node requests 250m of CPU on each node.",
-			lke.DaemonSetsSeen)
+		w.presumed = fmt.Sprintf("The simulation includes LKE's own DaemonSets: calico-node requests 250m of CPU on each node "+
+			"(observed in %s).", lke.DaemonSetsSeen)
 	default:
 		w.presumed = "The requests of LKE's own DaemonSets on the enterprise tier are unknown and ignored. To include them, add the output of " +
 			"kubectl get daemonsets -A -o yaml."
@@ -196,7 +196,7 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 		class = w.backend.StandIn(ref.Name)
 		w.admitClass(class)
 		w.store.Classes[ref.Name] = class
-		w.note("LinodeNodeClass %s is not in the configuration; it is assumed to be ready.", ref.Name)
+		w.note("LinodeNodeClass %s is not in the configuration, and is assumed to be ready.", ref.Name)
 	}
 	if problem := w.backend.Problem(class.Spec); problem != "" {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))

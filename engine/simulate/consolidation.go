@@ -359,9 +359,9 @@ func (e *consolidation) keptBecause(m *simNode, blocked disrupt.Blocked) string 
 	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
 	switch {
 	case drifted(m):
-		reason, differs = karpv1.DisruptionReasonDrifted, "it does not match its pool, and "
+		reason, differs = karpv1.DisruptionReasonDrifted, "the node does not match its pool, and "
 	case m.static:
-		return "its pool has a fixed number of nodes"
+		return "the pool has a fixed number of nodes"
 	case len(e.store.Bound[m.node]) == 0:
 		reason = karpv1.DisruptionReasonEmpty
 	}

@@ -304,14 +304,25 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 			}
 		}
 		if wanted := asked[name]; wanted.Cmp(most) > 0 {
-			texts = append(texts, fmt.Sprintf("the pod requests %s of %s, and the largest plan type of the pool has %s",
-				Amount(name, wanted), name, Amount(name, most)))
+			texts = append(texts, fmt.Sprintf("the pod requests %s, and the largest plan type of the pool has %s",
+				withUnit(name, wanted), Amount(name, most)))
 		}
 	}
 	if len(texts) == 0 {
 		return "no plan type of the pool has everything that the pod requests."
 	}
 	return strings.Join(texts, "; ") + "."
+}
+
+// withUnit writes an amount with the name of its resource: "20 CPUs", "64Gi of memory".
+func withUnit(name corev1.ResourceName, q resource.Quantity) string {
+	switch {
+	case name == corev1.ResourceCPU && q.CmpInt64(1) == 0:
+		return "1 CPU"
+	case name == corev1.ResourceCPU:
+		return q.String() + " CPUs"
+	}
+	return Amount(name, q) + " of " + string(name)
 }
 
 // Amount writes an amount of a resource in readable units.

@@ -90,8 +90,8 @@ func TestStockDoesNotChangeASimulation(t *testing.T) {
 // told why.
 func TestAPlanWithoutAPriceIsNotSimulated(t *testing.T) {
 	for plan, why := range map[string]string{
-		"g8-dedicated-32-8":   "lacks the price or the size of g8-dedicated-32-8",
-		"g2-gpu-rtx4000a1-xl": "lacks the price or the size of g2-gpu-rtx4000a1-xl",
+		"g8-dedicated-32-8":   "does not have the price or the size of g8-dedicated-32-8",
+		"g2-gpu-rtx4000a1-xl": "does not have the price or the size of g2-gpu-rtx4000a1-xl",
 	} {
 		in := inputOf(t, txtar.Parse([]byte("-- main.lke.hcl --\ncluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n"+
 			"node_class \"default\" {}\npool \"web\" {\n  node_class   = node_class.default\n"+

@@ -347,12 +347,15 @@ func withClass(in Input, class string) (one Input, changed []Capped, possible bo
 	return one, changed, possible, err
 }
 
+// sizes names what a sweep limits, by its name.
+var sizes = map[string]string{"cpu": "number of CPUs", "memory": "memory"}
+
 // SweepText writes the attempts for people, and the HCL of the best one. If they do not place the same pods, it adds the cost
 // per placed pod, and the unschedulable pods.
 func SweepText(target, by string, asked int, steps []Attempt) string {
-	head, what, none := "largest node", "with each cap on "+by, "No cap costs less.\n"
+	head, what, none := "largest node", "simulated once for each maximum "+sizes[by]+" of a node", "No maximum costs less.\n"
 	if by == byClass {
-		head, what = "class", "with each class of plans and the best cap on cpu for it"
+		head, what = "class", "simulated once for each class of plan types, with the cheapest maximum of CPUs"
 		none = "No class costs less.\n"
 	}
 	alike := !slices.ContainsFunc(steps, func(s Attempt) bool { return !s.SamePods(steps[0]) })
@@ -380,12 +383,12 @@ func SweepText(target, by string, asked int, steps []Attempt) string {
 	best := steps[0]
 	if best.unchanged() || best.SamePods(now) && best.Cost.Monthly >= now.Cost.Monthly {
 		if !alike {
-			none = "Nothing places as many pods for less.\n"
+			none = "No other choice gives as many pods a node for less.\n"
 		}
 		b.WriteString(none)
 		return b.String()
 	}
-	b.WriteString(best.against(now) + " In the requirements of the pools:\n")
+	b.WriteString(best.against(now) + " To get it, set in the requirements:\n")
 	for _, p := range best.Pools {
 		fmt.Fprintf(&b, "  pool %s: %s\n", p.Pool, p.HCL)
 	}

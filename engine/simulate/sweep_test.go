@@ -36,16 +36,16 @@ func TestSweepComparesCostsOfTheSamePods(t *testing.T) {
 		steps []simulate.Attempt
 		want  string
 	}{
-		{"the same", []simulate.Attempt{tried("dedicated", 10, 100, 0, 0), tried("", 10, 200, 0, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
+		{"the same", []simulate.Attempt{tried("dedicated", 10, 100, 0, 0), tried("", 10, 200, 0, 0)}, `dir: 10 pods, simulated once for each class of plan types, with the cheapest maximum of CPUs.
 
 class        nodes  unschedulable  hourly  monthly
 dedicated       10              0  $0.000     $100
 unchanged       10              0  $0.000     $200
 
-The first costs $100 a month instead of $200. In the requirements of the pools:
+The first costs $100 a month instead of $200. To get it, set in the requirements:
   pool a: class = "dedicated"
 `},
-		{"more pods", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 4, 100, 6, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
+		{"more pods", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 4, 100, 6, 0)}, `dir: 10 pods, simulated once for each class of plan types, with the cheapest maximum of CPUs.
 
 class        nodes  unschedulable  hourly  monthly  per placed pod
 dedicated       10              0  $0.000     $200             $20
@@ -55,10 +55,10 @@ Unschedulable (unchanged):
   web: 6 pods
     pool a: it is too large.
 
-The first places 6 pods more, and costs $200 a month instead of $100: $20 for each of its 10 pods instead of $25 for each of 4. In the requirements of the pools:
+The first places 6 pods more, and costs $200 a month instead of $100: $20 for each of its 10 pods instead of $25 for each of 4. To get it, set in the requirements:
   pool a: class = "dedicated"
 `},
-		{"pods where there were none", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 0, 0, 10, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
+		{"pods where there were none", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 0, 0, 10, 0)}, `dir: 10 pods, simulated once for each class of plan types, with the cheapest maximum of CPUs.
 
 class        nodes  unschedulable  hourly  monthly  per placed pod
 dedicated       10              0  $0.000     $200             $20
@@ -68,10 +68,10 @@ Unschedulable (unchanged):
   web: 10 pods
     pool a: it is too large.
 
-The first places 10 pods more, and costs $200 a month instead of $0: $20 for each of its 10 pods. In the requirements of the pools:
+The first places 10 pods more, and costs $200 a month instead of $0: $20 for each of its 10 pods. To get it, set in the requirements:
   pool a: class = "dedicated"
 `},
-		{"other pods", []simulate.Attempt{tried("dedicated", 8, 100, 0, 2), tried("", 8, 200, 2, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
+		{"other pods", []simulate.Attempt{tried("dedicated", 8, 100, 0, 2), tried("", 8, 200, 2, 0)}, `dir: 10 pods, simulated once for each class of plan types, with the cheapest maximum of CPUs.
 
 class        nodes  unschedulable  hourly  monthly  per placed pod
 dedicated        8              2  $0.000     $100          $12.50
@@ -85,10 +85,10 @@ Unschedulable (unchanged):
   web: 2 pods
     pool a: it is too large.
 
-The first places other pods, and costs $100 a month instead of $200: $12.50 for each of its 8 pods instead of $25 for each of 8. In the requirements of the pools:
+The first places other pods, and costs $100 a month instead of $200: $12.50 for each of its 8 pods instead of $25 for each of 8. To get it, set in the requirements:
   pool a: class = "dedicated"
 `},
-		{"nothing better", []simulate.Attempt{tried("", 8, 200, 0, 2), tried("dedicated", 6, 100, 2, 2)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
+		{"nothing better", []simulate.Attempt{tried("", 8, 200, 0, 2), tried("dedicated", 6, 100, 2, 2)}, `dir: 10 pods, simulated once for each class of plan types, with the cheapest maximum of CPUs.
 
 class        nodes  unschedulable  hourly  monthly  per placed pod
 unchanged        8              2  $0.000     $200             $25
@@ -104,7 +104,7 @@ Unschedulable (dedicated):
   db: 2 pods
     pool a: it is too large.
 
-Nothing places as many pods for less.
+No other choice gives as many pods a node for less.
 `},
 	} {
 		if diff := cmp.Diff(tt.want, simulate.SweepText("dir", "class", 10, tt.steps)); diff != "" {

@@ -214,8 +214,8 @@ func consolidatedText(head Result, before *Result) string {
 	if len(s.Steps) == 0 {
 		b.WriteString("Karpenter does not change the nodes.\n")
 	} else {
-		fmt.Fprintf(&b, "Karpenter changes the nodes in %s, each after consolidate_after at the earliest:\n",
-			Count(len(s.Steps), "step"))
+		fmt.Fprintf(&b, "Karpenter consolidates the nodes in %s. A step starts no earlier than consolidate_after after the "+
+			"previous change:\n", Count(len(s.Steps), "step"))
 	}
 	var base *Result
 	if before != nil && before.Consolidated != nil {

@@ -133,9 +133,9 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 	}
 	known = map[string]eval.Root{
 		"objects": {Node: objectsNode(t.head.Objects)},
-		"plan": {Absent: "The run has no base. Add one, such as base = \"git:origin/main\", so that " +
-			"there is a change."},
-		"simulate": {Absent: "The run simulates no pods. Add some, such as pods = [\"40x1cpu,2Gi\"]."},
+		"plan": {Absent: "The name plan needs a base to compare with, and the run has none. Add a base to the run, such as " +
+			"base = \"git:origin/main\"."},
+		"simulate": {Absent: "The run simulates no pods. Add pods to the run, such as pods = [\"40x1cpu,2Gi\"]."},
 	}
 	alone, err := compare.Revisions(compile.Result{}, t.head, t.prices, t.at)
 	if err != nil {
@@ -145,7 +145,7 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 	if t.named() || t.run.Base == "" && t.snapshot != nil {
 		if alone.After.FloorUnknown {
 			return nil, t.fail("Cannot simulate the pods", errors.New("a pool with replicas allows only plan types whose price or size "+
-				"is unknown, so its nodes are not simulated: pin a catalogue that has them with lkeplan catalog refresh"))
+				"is unknown, so its nodes are not simulated; to update the catalogue, run \"lkeplan catalog refresh\""))
 		}
 		result, err := t.simulate(ctx, t.head)
 		if err != nil {
@@ -249,7 +249,17 @@ func (r Report) Text(out, errors io.Writer, color bool) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out, "%s: %d passed, %d failed\n", diag.Counted(len(r.Runs), "run"), r.Passed, r.Failed)
+	broken := 0 // in Error
+	for _, run := range r.Runs {
+		if run.Status == Error {
+			broken++
+		}
+	}
+	text := fmt.Sprintf("%s: %d passed, %d failed", diag.Counted(len(r.Runs), "run"), r.Passed, r.Failed-broken)
+	if broken > 0 {
+		text += ", " + diag.Counted(broken, "error")
+	}
+	_, err := fmt.Fprintln(out, text)
 	return err
 }
 

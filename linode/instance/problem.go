@@ -27,20 +27,20 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	vpc, subnet := spec.VPCID != nil || named.VPC != "", spec.SubnetID != nil || named.Subnet != ""
 	return cmp.Or(
 		nodeclaim.TagProblem(spec.Tags, tagOfCluster, tagOfName),
-		when(spec.Image == "" && named.Image == "", "spec.image: it is required: name an image with cloud-init and with "+
-			"kubeadm or k3s, or select one by its label"),
+		when(spec.Image == "" && named.Image == "", "spec.image: in instance mode, a node class needs an image; set "+
+			"the ID of an image with cloud-init and with kubeadm or k3s, or select an image by its label"),
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
 		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
 		twice("placementGroup", group.ID != 0 || group.PerPool != nil, named.PlacementGroup),
 		when(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: id and perPool exclude each other; keep one of "+
 			"them"),
 		when(spec.PlacementGroup != nil && group.ID == 0 && group.PerPool == nil && named.PlacementGroup == "",
-			"spec.placementGroup: it names no group: set its id, its label in spec.select, or perPool"),
-		when(vpc && !subnet, "spec.subnetID: a VPC is set without a subnet"),
-		when(subnet && !vpc, "spec.vpcID: a subnet is set without its VPC"),
-		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it applies to addresses in a VPC, and no VPC is set"),
-		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: it has no effect in instance mode, where the image contains "+
-			"the kubelet; remove it"),
+			"spec.placementGroup: no group is set; set the id of a group, its label in spec.select, or perPool"),
+		when(vpc && !subnet, "spec.subnetID: a VPC is set without a subnet; set a subnet of the VPC"),
+		when(subnet && !vpc, "spec.vpcID: a subnet is set without its VPC; set the VPC"),
+		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: the options apply only to addresses in a VPC, and no VPC is set"),
+		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: the version has no effect in instance mode, because the "+
+			"image contains the kubelet; remove it"),
 		when(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: it differs from "+
 			"spec.swap_size, which means the same; keep one of them"),
 		when(ptr.Deref(spec.Swap(), 0) < 0, "spec.swap_size: it is less than 0"), swapProblem(spec),

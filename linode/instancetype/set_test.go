@@ -292,7 +292,7 @@ func TestPlanWithoutPriceIsNotUsed(t *testing.T) {
 		why  string
 	}{
 		{in(linodev1alpha1.LabelInstanceClass, "dedicated"), "unpriced, unpriced-here, unsized;"},
-		{in(linodev1alpha1.LabelInstanceCPU, "64"), "lacks the price or the size of unsized;"},
+		{in(linodev1alpha1.LabelInstanceCPU, "64"), "does not have the price or the size of unsized;"},
 		{in(linodev1alpha1.LabelInstanceClass, "standard"), ""},
 	} {
 		if why := types.WhyNothing(tt.want); !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {

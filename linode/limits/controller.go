@@ -395,5 +395,9 @@ func fits(refusals []Refusal) string {
 		}
 		texts = append(texts, text)
 	}
-	return "one more such node fits with " + strings.Join(texts, " and ")
+	limits := "limit"
+	if len(texts) > 1 {
+		limits = "limits"
+	}
+	return "to create one more such node, raise the " + limits + " to " + strings.Join(texts, " and ")
 }

@@ -204,9 +204,9 @@ func TestPodsGetEventsAboutLimits(t *testing.T) {
 		want   string
 	}{
 		"the pool's own": {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs and uses 8 CPUs; the node " +
-			"needs 1 CPU; one more such node fits with 9 CPUs"},
-		"two in the pool": {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "one more such node " +
-			"fits with 9 CPUs and 3 nodes"},
+			"needs 1 CPU; to create one more such node, raise the limit to 9 CPUs"},
+		"two in the pool": {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "to create one more " +
+			"such node, raise the limits to 9 CPUs and 3 nodes"},
 		"its node comes":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, placed: true},
 		"there is room":    {limits: map[corev1.ResourceName]string{"cpu": "9"}},
 		"no node is meant": {limits: map[corev1.ResourceName]string{"nodes": "0"}},

@@ -71,7 +71,7 @@ func TestNodePoolReportsReachedLimit(t *testing.T) {
 		}
 	}
 	const eight = "NodePool web has no capacity for a node of g6-standard-1: it allows 8 CPUs and " +
-		"uses 8 CPUs; the node needs 1 CPU; one more such node fits with 9 CPUs"
+		"uses 8 CPUs; the node needs 1 CPU; to create one more such node, raise the limit to 9 CPUs"
 	conflicts = 1
 	says("the cache is behind", "")
 	says("it is full", eight)

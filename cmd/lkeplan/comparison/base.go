@@ -30,14 +30,14 @@ func (d *Comparison) compileBase(
 		c.Base, against = saved.Result, plan.Revision{Kind: "plan", Ref: name}
 		if _, rules, err = d.lastApplied(ctx, c, opts); errors.Is(err, source.ErrNoRepository) {
 			c.Rules = saved.Result
-			return against, plan.Revision{Kind: "plan", Ref: name, Why: "policies are not saved in it"}, nil
+			return against, plan.Revision{Kind: "plan", Ref: name, Why: "a saved plan contains no policies"}, nil
 		}
 		return against, rules, err
 	case "live", "snapshot":
 		c.Base, rules, err = d.lastApplied(ctx, c, opts)
 		if errors.Is(err, source.ErrNoRepository) {
 			c.Base, c.Rules = c.Head, c.Head
-			return against, itself("it is in no Git repository"), nil
+			return against, itself("the directory is in no Git repository"), nil
 		}
 		return against, rules, err
 	case "", "git", "dir":
@@ -100,7 +100,7 @@ func (d *Comparison) configuration(
 	c.Rules, against = commit.Compiled, commit.Revision()
 	c.renamed = commit.Renamed
 	if commit.Missing {
-		c.Rules, rules = c.Head, itself("it is new in what it is compared with")
+		c.Rules, rules = c.Head, itself("the base does not contain this directory")
 	}
 	return commit.Compiled, against, rules, d.checkBase(commit.Compiled, commit.Diagnostics, against.String())
 }

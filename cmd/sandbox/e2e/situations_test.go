@@ -71,16 +71,16 @@ var refusals = []situation{
 	},
 	{
 		name: "limit", pool: four + "\n  limits = { cpu = 6 }", base: "CPU 3", pod: "CPU 3",
-		says: "one more such node fits with 8 CPUs", helps: func(s *sandbox) { s.limits("limit", `"cpu":"8"`) },
+		says: "to create one more such node, raise the limit to 8 CPUs", helps: func(s *sandbox) { s.limits("limit", `"cpu":"8"`) },
 	},
 	{
-		name: "capped", pool: four, base: "CPU 3", pod: "CPU 3", says: "one more such node fits with 8 CPUs",
+		name: "capped", pool: four, base: "CPU 3", pod: "CPU 3", says: "to create one more such node, raise the limit to 8 CPUs",
 		helps: func(s *sandbox) {
 			s.merge("capacitylimit", "capped", `{"spec":{"cpu":"8"}}`)
 		},
 	},
 	{
-		name: "dear", pool: four, base: "CPU 3", pod: "CPU 3", says: "one more such node fits with $96 a month",
+		name: "dear", pool: four, base: "CPU 3", pod: "CPU 3", says: "to create one more such node, raise the limit to $96 a month",
 		helps: func(s *sandbox) {
 			s.merge("capacitylimit", "dear", `{"spec":{"monthlyCost":"96.00"}}`)
 		},
@@ -142,7 +142,7 @@ var refusals = []situation{
 	{
 		name: "preempted", pool: four + "\n  limits = { nodes = 1 }", base: "CPU 3\n      priorityClassName: important",
 		pod:  "CPU 3",
-		says: "one more such node fits with 2 nodes", helps: func(s *sandbox) { s.limits("preempted", `"nodes":"2"`) },
+		says: "to create one more such node, raise the limit to 2 nodes", helps: func(s *sandbox) { s.limits("preempted", `"nodes":"2"`) },
 	},
 	{
 		name: "gate", pool: four, pod: "CPU 1\n      schedulingGates: [{name: example.com/quota}]",

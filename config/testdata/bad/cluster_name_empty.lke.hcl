@@ -1,5 +1,5 @@
 # only
 cluster {
-  name   = "" # want: Invalid cluster name: The name is empty. It is the cluster
+  name   = "" # want: Invalid cluster name: The name is empty. The name of a cluster is its label in LKE.
   region = "us-ord"
 }

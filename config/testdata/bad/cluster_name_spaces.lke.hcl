@@ -1,5 +1,5 @@
 # only
 cluster {
-  name   = "My Cluster!" # want: Invalid cluster name: "My Cluster!" cannot be the name of a cluster. It is the cluster's label in LKE. It has letters, digits, dashes, underscores and dots, and starts and ends with a letter or digit.
+  name   = "My Cluster!" # want: Invalid cluster name: "My Cluster!" cannot be the name of a cluster. The name of a cluster is its label in LKE: letters, digits, dashes, underscores and dots, with a letter or digit at both ends.
   region = "us-ord"
 }

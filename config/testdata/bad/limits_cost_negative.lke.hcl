@@ -1,3 +1,3 @@
 limits "all" {
-  monthly_cost = -1 # want: Invalid amount of money: "-1" is not
+  monthly_cost = -1 # want: Negative amount: monthly_cost = -1 is negative. An amount must be 0 or more.
 }

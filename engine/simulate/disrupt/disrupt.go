@@ -326,19 +326,19 @@ var messages = []struct {
 	said  *regexp.Regexp
 	means string // with the groups of the message
 }{
-	{regexp.MustCompile(`^Can't replace with a cheaper node`), "its pods do not fit on other nodes or a cheaper one"},
-	{regexp.MustCompile(`^Can't remove without creating (\d+) candidates`), "its pods would need $1 new nodes, and Karpenter " +
-		"creates at most one"},
-	{regexp.MustCompile(`has consolidation disabled$`), "consolidate_after of its pool is Never"},
-	{regexp.MustCompile(`has consolidation policy WhenEmpty`), "the policy of its pool is WhenEmpty, and it has pods"},
+	{regexp.MustCompile(`^Can't replace with a cheaper node`), "the pods of a node fit neither on other nodes nor on one cheaper node"},
+	{regexp.MustCompile(`^Can't remove without creating (\d+) candidates`), "the pods of a node would need $1 new nodes, and " +
+		"Karpenter creates at most one"},
+	{regexp.MustCompile(`has consolidation disabled$`), "consolidate_after of the pool is Never"},
+	{regexp.MustCompile(`has consolidation policy WhenEmpty`), "the policy of the pool is WhenEmpty, and nodes with pods are not empty"},
 	{regexp.MustCompile(`^Pod has "karpenter.sh/do-not-disrupt" annotation.*=([^)]*)`),
-		`karpenter.sh/do-not-disrupt on $1 blocks it`},
+		`karpenter.sh/do-not-disrupt on $1 blocks the removal`},
 	{regexp.MustCompile(`^Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation`),
-		`karpenter.sh/do-not-disrupt on the node blocks it`},
+		`karpenter.sh/do-not-disrupt on the node blocks the removal`},
 	{regexp.MustCompile(`^Pdb prevents pod evictions.*=\[?([^)\]]*)`), "PodDisruptionBudget $1 allows no eviction"},
 	{regexp.MustCompile(`^Eviction does not support multiple PDBs.*=\[?([^)\]]*)`),
 		"PodDisruptionBudgets $1 select the same pod, which therefore cannot be evicted"},
-	{regexp.MustCompile(`^Not all pods would schedule`), "without it, some of its pods would be unschedulable"},
+	{regexp.MustCompile(`^Not all pods would schedule`), "some pods would become unschedulable"},
 	{regexp.MustCompile(`^Filtering by price: (.*)`), "no cheaper node fits: $1"},
 }
 
@@ -351,15 +351,15 @@ func (h Blocked) Why(
 	closed := h.Pools[pool.Name+" "+string(reason)]
 	switch {
 	case closed && reason == karpv1.DisruptionReasonDrifted:
-		return "the budgets of its pool allow no disruption"
+		return "the budgets of the pool allow no disruption"
 	case said:
 		return explain(message, named)
 	case closed:
-		return "the budgets of its pool allow no disruption"
+		return "the budgets of the pool allow no disruption"
 	case pool.Spec.Disruption.ConsolidationPolicy.IsBalanced():
-		return "the policy of its pool is Balanced, and the savings are too small for the number of pods that would move"
+		return "the policy of the pool is Balanced, and the savings are too small for the number of pods that would move"
 	}
-	return "Karpenter keeps it without a reason"
+	return "Karpenter reports no reason"
 }
 
 func explain(message string, named func(string) string) string {

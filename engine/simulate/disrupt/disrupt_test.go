@@ -90,7 +90,7 @@ func TestCountAllowed(t *testing.T) {
 // TestBlockedReasons: what Karpenter v1.14.1 says of nodes that stay.
 func TestBlockedReasons(t *testing.T) {
 	for message, want := range map[string]string{
-		`Can't remove without creating 2 candidates`:                 "its pods would need 2 new nodes, and Karpenter creates at most one",
+		`Can't remove without creating 2 candidates`:                 "the pods of a node would need 2 new nodes, and Karpenter creates at most one",
 		`Pdb prevents pod evictions (PodDisruptionBudget=[web/api])`: "PodDisruptionBudget web/api allows no eviction",
 		`Something new.`: "Something new",
 	} {

@@ -615,19 +615,22 @@ var devices = map[string]corev1.ResourceName{
 	"storage": corev1.ResourceEphemeralStorage,
 }
 
-var shape = regexp.MustCompile(`^([0-9]+)x(.+)$`)
+var shape = regexp.MustCompile(`^([0-9]+)x(.*)$`)
 
 // ParsePods reads pods that are written in a few characters: how many, and what each asks
 // for, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1.
 func ParsePods(text string) (simulate.Workload, error) {
 	load := simulate.Workload{Name: text}
 	wrong := func(why string) (simulate.Workload, error) {
-		return load, fmt.Errorf("%s: %s; write the number of pods and the requests of each: 200x1cpu,2Gi or 4x500mcpu,8Gi,gpu=1",
+		return load, fmt.Errorf("%s: %s; write the number of pods and the requests of each pod, such as 200x1cpu,2Gi or 4x500mcpu,8Gi,gpu=1",
 			text, why)
 	}
 	m := shape.FindStringSubmatch(text)
 	if m == nil {
-		return wrong("it does not start with a number of pods and an x")
+		return wrong("the number of pods and an x are missing at the start")
+	}
+	if m[2] == "" {
+		return wrong(fmt.Sprintf("the requests after %q are missing", text))
 	}
 	pods, err := strconv.Atoi(m[1])
 	if err != nil || pods < 1 || pods > simulate.MaxPods {

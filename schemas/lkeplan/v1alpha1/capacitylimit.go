@@ -55,7 +55,7 @@ type CapacityLimitList struct {
 
 // CapacityLimitSpec is the limit. Only the fields that are set are limited.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.cpu) || has(self.memory) || has(self.monthlyCost)",message="one of nodes, cpu, memory and monthlyCost must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.cpu) || has(self.memory) || has(self.monthlyCost)",message="set at least one of nodes, cpu, memory and monthlyCost"
 type CapacityLimitSpec struct {
 	// NodePools are the names of the NodePools whose nodes count. Defaults to all
 	// NodePools.

@@ -1,4 +1,4 @@
 pool "web" {
   node_class  = node_class.default
-  annotations = { "example.com/a b" = "c" } # want: Invalid label: "example.com/a b" cannot be an annotation: name part must consist of
+  annotations = { "example.com/a b" = "c" } # want: Invalid label: "example.com/a b" cannot be the key of an annotation: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'). Karpenter could not create nodes. More: lkeplan explain bad-label.
 }

@@ -1,7 +1,7 @@
 pool "web" {
   node_class = node_class.default
 
-  disruption { # want: Invalid NodePool: spec.disruption.budgets: 'schedule' must be set with 'duration'.
+  disruption { # want: Invalid NodePool: A budget with a schedule also needs a duration, and a budget with a duration also needs a schedule.
     consolidate_after = "5m"
 
     budget {

@@ -4,7 +4,7 @@ pool "web" {
     spec = {
       template = {
         spec = {
-          requirements = [{ key = "example.com/tier", operator = "Exists", values = ["web"] }] # want: Field has an argument: && Values without effect: Exists has no values; Karpenter would ignore web. To allow only certain values, use In.
+          requirements = [{ key = "example.com/tier", operator = "Exists", values = ["web"] }] # want: Field has an argument: && Values without effect: The operator Exists takes no values, so Karpenter would ignore web. To allow only certain values, use In. More: lkeplan explain values-without-effect.
         }
       }
     }

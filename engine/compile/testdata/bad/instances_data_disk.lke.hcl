@@ -8,7 +8,7 @@ cluster {
 node_class "web" {
   image = "linode/debian12"
 
-  data_disk "sdb" { # want: Node class without machines: Linodes are created with one disk and swap; further disks are not supported.
+  data_disk "sdb" { # want: Node class cannot create machines: Linodes are created with one disk and swap; further disks are not supported. More: lkeplan explain class-refused.
     size = "20Gi"
   }
 }

@@ -8,7 +8,7 @@ cluster {
 node_class "web" {
   image = "linode/debian12"
 
-  ipv6 { # want: Node class without machines: It applies to addresses in a VPC, and no VPC is set.
+  ipv6 { # want: Node class cannot create machines: The options apply only to addresses in a VPC, and no VPC is set. More: lkeplan explain class-refused.
     slaac = true
   }
 }

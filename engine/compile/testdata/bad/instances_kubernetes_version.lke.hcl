@@ -7,5 +7,5 @@ cluster {
 
 node_class "web" {
   image              = "linode/debian12"
-  kubernetes_version = "1.34" # want: Node class without machines: It has no effect in instance mode, where the image contains the kubelet
+  kubernetes_version = "1.34" # want: Node class cannot create machines: The version has no effect in instance mode, because the image contains the kubelet; remove it. More: lkeplan explain class-refused.
 }

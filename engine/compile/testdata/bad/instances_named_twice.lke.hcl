@@ -7,6 +7,6 @@ cluster {
 
 node_class "web" {
   image          = "linode/debian12"
-  firewall_id    = 7 # want: Node class without machines: Spec.select also selects one; keep only one of them.
+  firewall_id    = 7 # want: Node class cannot create machines: Spec.select also selects one; keep only one of them. More: lkeplan explain class-refused.
   firewall_label = "web"
 }

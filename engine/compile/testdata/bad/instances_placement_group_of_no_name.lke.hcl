@@ -8,7 +8,7 @@ cluster {
 node_class "web" {
   image = "linode/debian12"
 
-  placement_group { # want: Node class without machines: It names no group: set its id, its label in spec.select, or perPool.
+  placement_group { # want: Node class cannot create machines: No group is set; set the id of a group, its label in spec.select, or perPool. More: lkeplan explain class-refused.
     compliant_only = true
   }
 }

@@ -7,7 +7,7 @@ cluster {
 
 node_class "web" {
   image     = "linode/debian12"
-  swap_size = 512 # want: Node class without machines: The kubelet does not start with swap if failSwapOn of kubelet is true (fail_swap_on in HCL); set it to false or remove the swap.
+  swap_size = 512 # want: Node class cannot create machines: The kubelet does not start with swap if failSwapOn of kubelet is true (fail_swap_on in HCL); set it to false or remove the swap. More: lkeplan explain class-refused.
 
   bootstrap {
     kind = "k3s"

@@ -5,7 +5,7 @@ cluster {
   mode   = "instance"
 }
 
-node_class "web" { # want: Node class without machines: A VPC is set without a subnet.
+node_class "web" { # want: Node class cannot create machines: A VPC is set without a subnet; set a subnet of the VPC. More: lkeplan explain class-refused.
   image     = "linode/debian12"
   vpc_label = "prod"
 }

@@ -5,4 +5,4 @@ cluster {
   mode   = "instance"
 }
 
-node_class "web" {} # want: Node class without machines: It is required: name an image with cloud-init
+node_class "web" {} # want: Node class cannot create machines: In instance mode, a node class needs an image; set the ID of an image with cloud-init and with kubeadm or k3s, or select an image by its label. More: lkeplan explain class-refused.

@@ -16,7 +16,7 @@ pool "web" {
     "example.com/enough"  = gt(4)
   }
   labels = {
-    "example.com/in"      = "bronze" # want: Label contradicts requirement: The nodes of the pool have the label example.com/in = "bronze", which its requirement In gold, silver does not allow: Karpenter would replace each node as soon as it exists, again and again. Change one of the two, or remove the label.
+    "example.com/in"      = "bronze" # want: Label contradicts requirement: The pool sets the label example.com/in = "bronze" on its nodes, and its requirement on this label (In gold, silver) does not allow the value: Karpenter would replace each node as soon as it exists, again and again. Change the label or the requirement, or remove the label. More: lkeplan explain label-contradicts-requirement.
     "example.com/one"     = "GOLD"   # want: Label contradicts requirement
     "example.com/notin"   = "bronze" # want: Label contradicts requirement
     "example.com/absent"  = "a"      # want: Label contradicts requirement

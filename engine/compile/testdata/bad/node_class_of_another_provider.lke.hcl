@@ -4,7 +4,7 @@ pool "web" {
     spec = {
       template = {
         spec = {
-          nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass" } # want: Field has an argument: && Field has an argument: && Not a node class of LKE: The pool refers to a EC2NodeClass of karpenter.k8s.aws
+          nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass" } # want: Field has an argument: && Field has an argument: && Node class of another provider: The pool refers to a node class of kind EC2NodeClass in the API group karpenter.k8s.aws. lkeplan does not create nodes from this kind, and Karpenter would ignore the pool. Refer to a LinodeNodeClass of karpenter.k8s.linode. More: lkeplan explain other-node-class.
         }
       }
     }

@@ -1,4 +1,4 @@
-overlay "a" { # want: Invalid NodeOverlay: spec: cannot set both 'price' and 'priceAdjustment'.
+overlay "a" { # want: Invalid NodeOverlay: An overlay cannot set both price and price_adjustment. Delete one of them.
   requirements     = {}
   price            = "1"
   price_adjustment = "+1"

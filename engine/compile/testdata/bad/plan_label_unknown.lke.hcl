@@ -1,6 +1,6 @@
 pool "web" {
   node_class = node_class.default
   requirements = {
-    "karpenter.k8s.linode/instance-clas" = "dedicated" # want: Unknown plan label: Plans have no label "karpenter.k8s.linode/instance-clas", and Karpenter accepts no other labels in this domain. Did you mean "instance-class"? Its short name in requirements is class.
+    "karpenter.k8s.linode/instance-clas" = "dedicated" # want: Unknown label of a plan type: Plan types have no label "karpenter.k8s.linode/instance-clas", and Karpenter accepts only labels of plan types in this domain. Did you mean "instance-class"? Its short name in requirements is class. More: lkeplan explain unknown-plan-label.
   }
 }

@@ -1,4 +1,4 @@
-pool "web" { # want: Invalid NodePool: spec: 'weight' is not supported on static NodePools.
+pool "web" { # want: Invalid NodePool: A pool with replicas cannot have a weight. Delete weight or replicas.
   node_class = node_class.default
   replicas   = 3
   weight     = 10

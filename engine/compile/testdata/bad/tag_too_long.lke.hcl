@@ -1,3 +1,3 @@
 node_class "web" {
-  tags = ["ttttttttttttttttttttttttttttttttttttttttttttttttttt"] # want: Node class without machines: "ttttttttttttttttttttttttttttttttttttttttttttttttttt" has 51 characters; Linode allows tags of 3 to 50.
+  tags = ["ttttttttttttttttttttttttttttttttttttttttttttttttttt"] # want: Node class cannot create machines: "ttttttttttttttttttttttttttttttttttttttttttttttttttt" has 51 characters; Linode allows tags of 3 to 50. More: lkeplan explain class-refused.
 }

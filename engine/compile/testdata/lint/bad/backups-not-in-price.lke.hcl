@@ -7,5 +7,5 @@ cluster {
 
 node_class "default" {
   image           = "linode/debian12"
-  backups_enabled = true # want: Backups are not in the price: Linode bills backups in addition to each machine's plan. Prices and cost limits in lkeplan do not include them.
+  backups_enabled = true # want: Backups are not in the price: Linode bills backups in addition to the price of each machine's plan type. Costs and cost limits in lkeplan do not include backups. More: lkeplan explain backups-not-in-price.
 }

@@ -9,7 +9,7 @@ pool "web" {
       nodes = "10%"
     }
 
-    budget { # want: Budgets do not delay expiry: Nodes expire 720h after their creation, and budgets do not delay that: a node is drained at its age even while a budget blocks disruption, and its replacement is created only then. Write expire_after = "Never", or ignore this with a reason.
+    budget { # want: Budgets do not delay expiry: Nodes expire 720h after their creation, even while a budget blocks disruption. Karpenter drains them without creating replacements first. Set expire_after = "Never", or suppress this warning with the comment "# lkeplan:ignore expiry-without-budget REASON". More: lkeplan explain expiry-without-budget.
       nodes    = 0
       schedule = "0 8 * * mon-fri"
       duration = "10h"

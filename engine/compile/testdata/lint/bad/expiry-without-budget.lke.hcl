@@ -1,7 +1,7 @@
 pool "web" {
   node_class   = node_class.default
   requirements = { cpu = between(2, 8) }
-  expire_after = "336h" # want: Budgets do not delay expiry: Nodes expire 336h after their creation, and budgets do not delay that: a node is drained at its age even while a budget blocks disruption, and its replacement is created only then. Write expire_after = "Never", or ignore this with a reason.
+  expire_after = "336h" # want: Budgets do not delay expiry: Nodes expire 336h after their creation, even while a budget blocks disruption. Karpenter drains them without creating replacements first. Set expire_after = "Never", or suppress this warning with the comment "# lkeplan:ignore expiry-without-budget REASON". More: lkeplan explain expiry-without-budget.
 
   disruption {
     consolidate_after = "10m"

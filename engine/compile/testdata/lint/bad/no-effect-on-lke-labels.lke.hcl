@@ -1,8 +1,8 @@
 node_class "web" {
-  image_label = "golden" # want: Argument without effect on LKE: LKE creates its machines itself and has no setting for image_label. The argument exists for compatibility: it reaches no machine, and a change of it replaces no node. Remove it.
-  kernel      = "linode/latest-64bit" # want: Argument without effect on LKE: LKE creates its machines itself and has no setting for kernel. The argument exists for compatibility: it reaches no machine, and a change of it replaces no node. Remove it.
+  image_label = "golden" # want: Argument without effect on LKE: LKE has no setting for image_label, so it has no effect on nodes, and a change of it replaces no node. It exists only so that manifests of another provider can be applied unchanged. Remove it. More: lkeplan explain no-effect-on-lke.
+  kernel      = "linode/latest-64bit" # want: Argument without effect on LKE: LKE has no setting for kernel, so it has no effect on nodes, and a change of it replaces no node. It exists only so that manifests of another provider can be applied unchanged. Remove it. More: lkeplan explain no-effect-on-lke.
 
-  placement_group { # want: Argument without effect on LKE: LKE creates its machines itself and has no setting for placement_group. The argument exists for compatibility: it reaches no machine, and a change of it replaces no node. Remove it.
+  placement_group { # want: Argument without effect on LKE: LKE has no setting for placement_group, so it has no effect on nodes, and a change of it replaces no node. It exists only so that manifests of another provider can be applied unchanged. Remove it. More: lkeplan explain no-effect-on-lke.
     id = 3
   }
 }

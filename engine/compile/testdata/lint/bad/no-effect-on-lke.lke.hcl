@@ -1,9 +1,9 @@
 node_class "web" {
   tags   = ["env:prod"]
-  image  = "linode/ubuntu24.04" # want: Argument without effect on LKE: LKE creates its machines itself and has no setting for image. The argument exists for compatibility: it reaches no machine, and a change of it replaces no node. Remove it.
-  vpc_id = 7                    # want: Argument without effect on LKE: LKE creates its machines itself and has no setting for vpc_id. The argument exists for compatibility: it reaches no machine, and a change of it replaces no node. Remove it.
+  image  = "linode/ubuntu24.04" # want: Argument without effect on LKE: LKE has no setting for image, so it has no effect on nodes, and a change of it replaces no node. It exists only so that manifests of another provider can be applied unchanged. Remove it. More: lkeplan explain no-effect-on-lke.
+  vpc_id = 7                    # want: Argument without effect on LKE: LKE has no setting for vpc_id, so it has no effect on nodes, and a change of it replaces no node. It exists only so that manifests of another provider can be applied unchanged. Remove it. More: lkeplan explain no-effect-on-lke.
 
-  kubelet { # want: Argument without effect on LKE: LKE creates its machines itself and has no setting for kubelet. The argument exists for compatibility: it reaches no machine, and a change of it replaces no node. Remove it.
+  kubelet { # want: Argument without effect on LKE: LKE has no setting for kubelet, so it has no effect on nodes, and a change of it replaces no node. It exists only so that manifests of another provider can be applied unchanged. Remove it. More: lkeplan explain no-effect-on-lke.
     max_pods = 50
   }
 }

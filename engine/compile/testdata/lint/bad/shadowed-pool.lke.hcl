@@ -4,7 +4,7 @@ pool "large" {
   weight       = 10
 }
 
-pool "web" { # want: Pool is never used: pool.large takes every pod that fits in this pool: its weight is 10, compared with 0, it allows the same plans, and it has no limit. This pool never gets nodes.
+pool "web" { # want: Pool is never used: This pool never gets nodes: pool.large takes every pod that could run here. pool.large has a larger weight (10, and this pool has 0), allows the same plan types, and has no limits. Set limits in pool.large, distinguish the pools by taints or labels, or remove this pool. More: lkeplan explain shadowed-pool.
   node_class   = node_class.default
   requirements = { cpu = between(2, 8) }
 }

@@ -7,5 +7,5 @@ cluster {
 
 node_class "default" {
   image     = "linode/debian12"
-  swap_size = 512 # want: Swap without fail_swap_on: With kubeadm, the kubelet does not start while swap is on, unless failSwapOn is false. Write fail_swap_on = false in kubelet, which replaces the nodes, or ignore this if the cluster's kubelet-config has it.
+  swap_size = 512 # want: Swap without fail_swap_on: With kubeadm, the kubelet does not start while swap is on, unless failSwapOn is false. Write fail_swap_on = false in the kubelet block, which replaces the nodes. If the ConfigMap kubelet-config of the cluster already sets failSwapOn: false, suppress this warning. More: lkeplan explain swap-without-fail-swap-on.
 }
