@@ -61,7 +61,7 @@ func newAdopt(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&a.all, "all", false, "adopt all LKE pools that Karpenter does not manage")
 	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "also evict pods that no controller recreates")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 15*time.Minute,
-		"wait at most `TIME` for each node")
+		"stop waiting after `TIME`; the time starts again for each node")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
 		"do not check for the Lease of a running controller; use it if the controller runs without leader election")

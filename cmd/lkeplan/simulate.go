@@ -128,7 +128,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 		},
 	}
 	s.comparison.SourceFlags(cmd)
-	s.pods.Add(cmd, "simulate")
+	s.pods.Add(cmd)
 	flags.ClusterFlags(cmd, env, &s.comparison.Access)
 	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)

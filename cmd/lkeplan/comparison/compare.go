@@ -81,10 +81,10 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 	flags.ClusterFlags(cmd, d.Env, &d.Access)
 	only := ""
 	if d.Base == "" { // the command has --base
-		only = "with --base live, snapshot:FILE or plan:FILE: "
+		only = "; only with --base live, snapshot:FILE or plan:FILE"
 	}
 	cmd.Flags().StringVar(&d.rules, "guards", "",
-		only+"read guards and policies from `BASE`, which is git:REF or dir:PATH (default: "+
+		"read guards and policies from `BASE`: git:REF or dir:PATH"+only+" (default: "+
 			"the commit where the branch left the main branch)")
 	d.workloadFlags(cmd)
 	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,

@@ -50,16 +50,15 @@ const (
 	sourceSnapshot = "snapshot:"
 )
 
-// Add adds the flags. The verb is what the command does with the pods: in "apply --help", "add pods" would read as if
-// apply created them.
-func (f *Flags) Add(cmd *cobra.Command, verb string) {
+// Add adds the flags. They "assume" pods: in the help of apply, "add pods" would read as if apply created them.
+func (f *Flags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.pods, "pods", nil,
-		verb+" N pods with these requests: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may be repeated")
+		"assume N pods with these requests: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may be repeated")
 	cmd.Flags().StringArrayVar(&f.workloads, "workloads", nil,
-		verb+" the pods in `SOURCE`: a manifest, a directory of manifests, - for standard input, live for the cluster, or "+
+		"assume the pods in `SOURCE`: a manifest, a directory of manifests, - for standard input, live for the cluster, or "+
 			"snapshot:FILE; may be repeated")
 	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
-		verb+" also the DaemonSets that LKE installs on each node, unless --workloads contains them; "+
+		"assume also the DaemonSets that LKE installs on each node, unless --workloads contains them; "+
 			"--lke-daemonsets=false leaves them out")
 	flags.Renamed(cmd, "live", "workloads", true, func(text string) (string, error) {
 		if on, err := strconv.ParseBool(text); err != nil || !on {

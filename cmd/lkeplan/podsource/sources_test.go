@@ -211,16 +211,16 @@ func TestNotesNameNodesWithMaintenance(t *testing.T) {
 		"none": {nodes: []plan.Node{{Name: "a"}, node("b", "null"), node("c", "{")}},
 		"emergency": {
 			nodes: []plan.Node{{Name: "a"}, node("b", `{"start":"2026-11-28T03:00:00Z","type":"reboot","emergency":true}`)},
-			want: []string{"Linode has announced maintenance of the hosts of 1 node: b (reboot, starts at 2026-11-28T03:00:00Z (emergency))" +
+			want: []string{"Linode has announced maintenance of the hosts of 1 node: b (type reboot, starts at 2026-11-28T03:00:00Z (emergency))" +
 				changesNothing},
 		},
 		"many": {
 			nodes: many,
-			want: []string{"Linode has announced maintenance of the hosts of 12 nodes: claim- (reboot, starts at 2026-11-28T03:00:00Z), " +
-				"n10 (reboot, starts at 2026-11-28T03:00:00Z), n11 (reboot, starts at 2026-11-28T03:00:00Z), n12 (reboot, starts at " +
-				"2026-11-28T03:00:00Z), n13 (reboot, starts at 2026-11-28T03:00:00Z), n14 (reboot, starts at 2026-11-28T03:00:00Z), n15 " +
-				"(reboot, starts at 2026-11-28T03:00:00Z), n16 (reboot, starts at 2026-11-28T03:00:00Z), n17 (reboot, starts at " +
-				"2026-11-28T03:00:00Z), n18 (reboot, starts at 2026-11-28T03:00:00Z) and 2 more" + changesNothing},
+			want: []string{"Linode has announced maintenance of the hosts of 12 nodes: claim- (type reboot, starts at 2026-11-28T03:00:00Z), " +
+				"n10 (type reboot, starts at 2026-11-28T03:00:00Z), n11 (type reboot, starts at 2026-11-28T03:00:00Z), n12 (type reboot, starts at " +
+				"2026-11-28T03:00:00Z), n13 (type reboot, starts at 2026-11-28T03:00:00Z), n14 (type reboot, starts at 2026-11-28T03:00:00Z), n15 " +
+				"(type reboot, starts at 2026-11-28T03:00:00Z), n16 (type reboot, starts at 2026-11-28T03:00:00Z), n17 (type reboot, starts at " +
+				"2026-11-28T03:00:00Z), n18 (type reboot, starts at 2026-11-28T03:00:00Z) and 2 more" + changesNothing},
 		},
 	}
 	for name, tt := range tests {
