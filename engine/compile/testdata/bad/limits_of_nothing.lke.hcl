@@ -1,2 +1,2 @@
-limits "all" { # want: Invalid CapacityLimit: spec: one of nodes, cpu, memory and monthlyCost must be set.
+limits "all" { # want: Invalid CapacityLimit: The block has no limit. Set at least one of nodes, cpu, memory and monthly_cost.
 }
