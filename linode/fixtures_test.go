@@ -48,6 +48,12 @@ func (s *shown) Last() []api.Pool                                     { return s
 func (s *shown) Release(string) bool                                  { return false }
 func (s *shown) Traits(instance int) (capacity.Traits, bool)          { return s.traits, instance != 0 }
 
+// TestMain registers the kinds first, so that each test passes alone.
+func TestMain(m *testing.M) {
+	Register()
+	m.Run()
+}
+
 // provider returns a Provider in us-ord that sees the objects.
 func provider(t testing.TB, objects ...client.Object) *Provider {
 	t.Helper()
@@ -57,7 +63,6 @@ func provider(t testing.TB, objects ...client.Object) *Provider {
 // providerOf returns one whose LKE shows that.
 func providerOf(t testing.TB, shows *shown, objects ...client.Object) *Provider {
 	t.Helper()
-	Register()
 	facts, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)

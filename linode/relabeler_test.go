@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/inplace"
-	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -29,7 +28,6 @@ const team = "example.com/team"
 // TestEachWriteCanBeTheLast changes a label of fifty nodes twenty times. After each number of writes the process ends,
 // and another continues. No claim may ever seem to have drifted.
 func TestEachWriteCanBeTheLast(t *testing.T) {
-	instancetype.Register()
 	pool := &karpv1.NodePool{}
 	pool.Name, pool.Annotations = "web", map[string]string{schemas.AnnotationInPlace: team}
 	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode",
@@ -135,7 +133,6 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 
 // TestRefusedWriteIsReported: the API server refuses each write of a Node, as an admission policy can.
 func TestRefusedWriteIsReported(t *testing.T) {
-	Register()
 	pool := nodePool()
 	pool.Annotations = map[string]string{schemas.AnnotationInPlace: team}
 	pool.Spec.Template.Labels = map[string]string{team: "new"}

@@ -16,7 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // TestAMachineIsBoundToAClaimThatStillWaitsForIt: no matter what else has changed in
@@ -65,9 +64,6 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 
 // TestNewLeaderKnowsBindingsOfPreviousLeader: its cache may not.
 func TestNewLeaderKnowsBindingsOfPreviousLeader(t *testing.T) {
-	if err := linodev1alpha1.AddToScheme(scheme.Scheme); err != nil {
-		t.Fatal(err)
-	}
 	byProviderID := func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }
 	reader := func(claims ...client.Object) client.Client {
 		return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(claims...).WithStatusSubresource(claims...).

@@ -36,11 +36,16 @@ func (s *shown) Last() []api.Pool                                     { return s
 func (s *shown) Release(string) bool                                  { return false }
 func (s *shown) Traits(instance int) (capacity.Traits, bool)          { return capacity.Traits{}, instance != 0 }
 
+// TestMain registers the kinds first, so that each test passes alone.
+func TestMain(m *testing.M) {
+	linode.Register()
+	m.Run()
+}
+
 // provider returns a Provider in us-ord of a cluster of a tier, whose LKE shows that and whose API server
 // has the objects.
 func provider(t testing.TB, tier catalog.Tier, shows *shown, objects ...client.Object) *linode.Provider {
 	t.Helper()
-	linode.Register()
 	return providerOf(t, tier, shows, fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
 		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).
 		WithIndex(&corev1.Node{}, "spec.providerID",

@@ -82,6 +82,12 @@ func (w *Window) Until() time.Time {
 	return w.Start.Add(Lasts)
 }
 
+// Over reports whether the start has passed for longer than a maintenance lasts. Linode may keep listing it, but it
+// replaces no node: nothing would end that.
+func (w *Window) Over(now time.Time) bool {
+	return w != nil && !w.Start.IsZero() && !now.Before(w.Until())
+}
+
 // seen is the window with the time since when lists have shown that it has started. Before is the window of the same
 // machine in the list before.
 func (w Window) seen(before Window, now time.Time) Window {
@@ -99,20 +105,20 @@ func (w Window) seen(before Window, now time.Time) Window {
 type Decision struct {
 	Claim   *karpv1.NodeClaim
 	Window  *Window // nil: its machine has no maintenance
-	Due     bool    // the node is to be replaced before Window, and gets no new pods
+	Due     bool    // the node is to be replaced for Window, and gets no new pods
 	Replace bool    // the claim drifts now: all due claims with an earlier Window have drifted
 }
 
 // Windows are the announced maintenance by the id of the Linode. Of several, it is one that explains the state of the
-// machine now, or else the earliest: a maintenance without a time, or one that Linode has not removed from the list,
-// must not hide the one that the machine is off for.
+// machine now, or else the earliest that is not over: a maintenance without a time, or one that Linode has not removed
+// from the list, must not hide the one that the machine is off for, or that is to come.
 func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
 	windows := map[int]Window{}
 	for _, m := range announced {
 		w := Window{Start: m.Start, Type: typeText(m.Type), Emergency: m.Emergency, Started: m.Started()}
 		before, ok := windows[m.Linode]
 		explains, explained := w.Explains(now), before.Explains(now)
-		if !ok || explains && !explained || explains == explained && w.Compare(before) < 0 {
+		if !ok || explains && !explained || explains == explained && w.Compare(before, now) < 0 {
 			windows[m.Linode] = w
 		}
 	}
@@ -133,11 +139,13 @@ func typeText(kind string) string {
 	return nodeclaim.Quoted(kind, mostType)
 }
 
-// Compare is negative if w comes before o. One whose start Linode does not name comes first if it has started, and last
-// otherwise.
-func (w Window) Compare(o Window) int {
+// Compare is negative if w comes before o. One whose start Linode does not name comes first if it has started, and
+// after the others otherwise. One that is over comes last.
+func (w Window) Compare(o Window, now time.Time) int {
 	rank := func(w Window) int {
 		switch {
+		case w.Over(now):
+			return 3
 		case !w.Start.IsZero():
 			return 1
 		case w.Started:
@@ -153,7 +161,7 @@ func (w Window) Compare(o Window) int {
 //
 // Claims with the same start drift together, and those with a later start after them, because Karpenter replaces nodes
 // in the order in which they drifted. A maintenance whose start Linode does not name replaces no node: it may be far
-// away, and all nodes could be replaced at once.
+// away, and all nodes could be replaced at once. Nor does one that is over.
 func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 	lead func(*karpv1.NodeClaim) (time.Duration, bool), drifted func(*karpv1.NodeClaim) bool) []Decision {
 	decisions := make([]Decision, 0, len(claims))
@@ -161,7 +169,7 @@ func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 		d := Decision{Claim: nc}
 		if w, ok := windows[nodeclaim.InstanceOf(nc.Status.ProviderID)]; ok {
 			before, asked := lead(nc)
-			d.Window, d.Due = &w, asked && !w.Start.IsZero() && !now.Before(w.Start.Add(-before))
+			d.Window, d.Due = &w, asked && !w.Start.IsZero() && !now.Before(w.Start.Add(-before)) && !w.Over(now)
 		}
 		decisions = append(decisions, d)
 	}
@@ -172,7 +180,7 @@ func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 		case !a.Due:
 			return 0
 		}
-		return a.Window.Compare(*b.Window)
+		return a.Window.Compare(*b.Window, now)
 	})
 	for i := range decisions {
 		d := &decisions[i]

@@ -64,6 +64,20 @@ func TestDecide(t *testing.T) {
 			name: "one that has started", claims: "1", lead: day,
 			announced: []api.Maintenance{{Linode: 1, Start: in(-time.Hour)}}, want: "1+",
 		},
+		{name: "one whose start has long passed is shown only, and blocks none", claims: "1 2", lead: day,
+			announced: []api.Maintenance{
+				{Linode: 1, Start: in(-4 * time.Hour), Status: "pending"}, {Linode: 2, Start: in(time.Hour)},
+			}, want: "1= 2+"},
+		{name: "nor does it replace the node before one that is later", claims: "1", lead: time.Hour,
+			announced: []api.Maintenance{
+				{Linode: 1, Start: in(-100 * time.Hour)}, {Linode: 1, Start: in(9 * time.Hour)},
+			}, want: "1="},
+		{name: "nor does it hide one that is due", claims: "1", lead: day,
+			announced: []api.Maintenance{
+				{Linode: 1, Start: in(-100 * time.Hour)}, {Linode: 1, Start: in(9 * time.Hour)},
+			}, want: "1+"},
+		{name: "nor if Linode says that it has started", claims: "1", lead: day,
+			announced: []api.Maintenance{{Linode: 1, Start: in(-5 * time.Hour), Status: "started"}}, want: "1="},
 		{name: "the earliest of two", claims: "1", lead: time.Hour,
 			announced: []api.Maintenance{{Linode: 1, Start: in(9 * time.Hour)}, {Linode: 1, Start: in(time.Hour)}}, want: "1+"},
 		{name: "the clock is set back", now: in(-48 * time.Hour), claims: "1!", lead: day,
@@ -150,6 +164,10 @@ func TestWindowOfSeveral(t *testing.T) {
 			Window{Start: in(-time.Hour), Started: true}},
 		"one that stays in the list, and one that runs": {[]api.Maintenance{{Start: in(-100 * time.Hour), Status: "pending"},
 			{Start: in(-time.Hour)}}, Window{Start: in(-time.Hour)}},
+		"one that stays in the list, and one that is later": {
+			[]api.Maintenance{{Start: in(-4 * time.Hour)}, {Start: in(9 * time.Hour)}}, Window{Start: in(9 * time.Hour)}},
+		"one that stays in the list, and one without a time": {
+			[]api.Maintenance{{Start: in(-4 * time.Hour)}, {Type: "reboot"}}, Window{Type: "reboot"}},
 		"no time, and one that is later": {[]api.Maintenance{{Type: "reboot"}, {Start: in(time.Hour)}}, Window{Start: in(time.Hour)}},
 		"a long word":                    {[]api.Maintenance{{Start: noon, Type: word}}, Window{Start: noon, Type: word}},
 		"a type that is no word": {[]api.Maintenance{{Start: noon, Type: "a\x1b[31m\nb\u202e"}},

@@ -12,9 +12,9 @@
 //
 // Three things a list cannot say, and what is done instead:
 //
-//   - That a machine is gone: a list may lack one that is there. A claim's machine is lost,
-//     and a claim that ends has none any more, when Linode was asked for that very machine,
-//     or for its label where the machine is not known or may not be the only one.
+//   - That a machine is gone: a list may lack one that is there. A claim's machine is lost
+//     when Linode was asked for that very machine. A claim that ends has none any more when
+//     Linode was asked for it, and for its label too unless this process has made the only one.
 //   - That a call will not be done any more: one without an answer counts as under way for
 //     Policy.Late. A claim that ends waits for that, as its machine could still come.
 //   - That a machine is not needed: one that no claim owns is deleted when two lists have
@@ -261,7 +261,7 @@ func (s *scene) release(d *Decision, c Claim, machine int) {
 	deleted := machine == 0 || s.memory.deleted[machine]
 	switch {
 	case deleted && !shown && settled && s.Asked.After(e.at):
-		e = s.confirmGone(d, c, e, machine != 0 && ask.unanswered == 0 && !e.late)
+		e = s.confirmGone(d, c, e, machine != 0 && machine == ask.made && ask.unanswered == 0 && !e.late)
 	case machine != 0 && (!deleted || shown):
 		s.delete(d, Delete{UID: c.UID, Machine: machine, Label: label})
 	}
@@ -269,8 +269,9 @@ func (s *scene) release(d *Decision, c Claim, machine int) {
 }
 
 // confirmGone ends a claim without a machine. Unless one machine is all that it can have had, a
-// list that lacks it is not enough: Linode is asked for the label. After a restart, and for a
-// claim that was away, this process does not know what was asked before.
+// list that lacks it is not enough: Linode is asked for the label. One is all if this process has
+// made it: after a restart, and for a claim that was away, it does not know what was asked before.
+// A claim can store another than the one that was made last, if a stale cache showed it without it.
 func (s *scene) confirmGone(d *Decision, c Claim, e ending, one bool) ending {
 	switch {
 	case one, e.absent:

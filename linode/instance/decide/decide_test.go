@@ -146,14 +146,39 @@ func TestUnlistedMachineDoesNotEndItsClaim(t *testing.T) {
 	s = released()
 	s.want("a machine that is stored", s.sees(time.Second, stored), "delete 7")
 	s.memory.Deleted(Delete{Machine: 7}, Done, s.now)
-	ends("it was the only one", s, stored, true)
+	s.want("an earlier process may have made another", s.sees(time.Second, stored), "look for 0 of a")
+	s.memory.Looked(look, false, true, s.now)
+	ends("it has not", s, stored, true)
 
-	s = released()
-	s.sees(time.Second, stored)
-	s.memory.Deleted(Delete{Machine: 7}, Done, s.now)
+	made := func() *tale {
+		s := begin(t)
+		s.sees(0, unlisted)
+		s.memory.Made(waits("a"), 7, Done, modelPolicy, s.now)
+		s.memory.Release("a", s.now)
+		s.want("released", s.sees(time.Second, stored), "delete 7")
+		s.memory.Deleted(Delete{Machine: 7}, Done, s.now)
+		return s
+	}
+	ends("it was the only one", made(), stored, true)
+
+	s = made()
 	s.want("another of its label", s.sees(time.Second, lists(has("a", 7), of("a", 8))), "delete 8")
 	s.memory.Deleted(Delete{Machine: 8}, Unknown, s.now)
 	s.want("that is not listed", s.sees(time.Second, stored), "look for 0 of a")
+
+	s = begin(t) // a restart, after which a stale cache shows the claim without the machine that it has lost
+	s.want("it seems to have none", s.sees(0, unlisted), "create a")
+	s.memory.Made(waits("a"), 8, Done, modelPolicy, s.now)
+	s.want("another is stored", s.sees(time.Second, lists(has("a", 7), of("a", 8))), "look for 7 of a")
+	s.memory.Looked(Look{UID: "a", Machine: 7}, false, true, s.now)
+	s.want("that is gone", s.sees(time.Second, stored), "a lost")
+	s.memory.Release("a", s.now)
+	s.want("each of the two may be there", s.sees(time.Second, stored), "delete 7")
+	s.memory.Deleted(Delete{Machine: 7}, Done, s.now)
+	s.want("the other is not listed", s.sees(time.Second, stored), "look for 0 of a")
+	s.memory.Looked(look, true, true, s.now)
+	ends("it is there", s, stored, false)
+	s.want("it is listed", s.sees(time.Second, lists(has("a", 7), of("a", 8))), "delete 8")
 
 	s = begin(t)
 	s.sees(0, unlisted)

@@ -117,8 +117,8 @@ func (w *world) step() {
 		w.stock[kind] = !w.stock[kind]
 	}
 	if w.chance(2) { // a user deletes a machine
-		for id, l := range w.account {
-			if Ours(modelPolicy.Cluster, l.Label) {
+		for _, id := range slices.Sorted(maps.Keys(w.account)) {
+			if Ours(modelPolicy.Cluster, w.account[id].Label) {
 				w.remove(id)
 				break
 			}
