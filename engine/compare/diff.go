@@ -50,10 +50,7 @@ func statesOf(base, head compile.Result, prices *catalog.Catalog, now time.Time)
 // Applied returns the objects of head as they are after an apply to those of base. A field with an equal value in another
 // spelling keeps its spelling, and an empty list that is no longer written stays: package plan compares values literally.
 func Applied(base, head []config.Object) ([]config.Object, error) {
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return nil, err
-	}
+	validator := kube.BuiltinValidator()
 	before := plan.ByKey(base)
 	head = slices.Clone(head)
 	failures := make([]error, len(head))

@@ -81,8 +81,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 			return Comparison{}, err
 		}
 	}
-	if opts.Predict, err = predictor(opts.Predict); err != nil {
-		return Comparison{}, err
+	if opts.Predict == nil {
+		opts.Predict = locally
 	}
 	targets, err := targetsOf(ctx, head, opts.Base, live, opts.Predict, opts.Now)
 	if err != nil {
