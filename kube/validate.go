@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -16,10 +17,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apimachinery/pkg/api/meta"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -105,14 +104,15 @@ func read(crd schemas.CRD) *apiextensionsv1.CustomResourceDefinition {
 	return definition
 }
 
-// version returns the CRD version of an object. TestKinds holds that the name of each CRD is the one that
-// Kubernetes guesses.
+// version returns the CRD version of an object. A test holds that the plural of each kind is found.
 func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
 	apiVersion, kind := manifest.APIVersion(obj), manifest.Kind(obj)
-	resource, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(apiVersion, kind))
-	if versions, ok := v.kinds[resource.GroupResource().String()]; ok {
-		if d := versions()[apiVersion]; d != nil && d.crd.Spec.Names.Kind == kind {
-			return d, nil
+	group, _, _ := strings.Cut(apiVersion, "/")
+	for _, plural := range []string{"s", "es"} {
+		if versions, ok := v.kinds[strings.ToLower(kind)+plural+"."+group]; ok {
+			if d := versions()[apiVersion]; d != nil && d.crd.Spec.Names.Kind == kind {
+				return d, nil
+			}
 		}
 	}
 	return nil, fmt.Errorf("no CRD defines %s %s", apiVersion, kind)
