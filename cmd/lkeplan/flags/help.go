@@ -24,20 +24,16 @@ func SetHelp(root *cobra.Command, exitCodes string) {
 		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, exitCodes))
 		return err
 	})
-	wrapLong(root)
+	printHelp := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = paragraphs(cmd.Long)
+		printHelp(cmd, args)
+	})
 }
 
-// wrapLong wraps the help texts of a command and its commands.
-func wrapLong(cmd *cobra.Command) {
-	cmd.Long = Paragraphs(cmd.Long)
-	for _, sub := range cmd.Commands() {
-		wrapLong(sub)
-	}
-}
-
-// Paragraphs wraps the paragraphs of a help text. Those that start with white space are lists and examples, and are
+// paragraphs wraps the paragraphs of a help text. Those that start with white space are lists and examples, and are
 // not changed.
-func Paragraphs(help string) string {
+func paragraphs(help string) string {
 	parts := strings.Split(help, "\n\n")
 	for i, part := range parts {
 		if strings.TrimLeft(part, " \t") == part {
