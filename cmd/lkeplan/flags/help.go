@@ -26,14 +26,14 @@ func SetHelp(root *cobra.Command, exitCodes string) {
 	})
 	printHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		cmd.Long = paragraphs(cmd.Long)
+		cmd.Long = Paragraphs(cmd.Long)
 		printHelp(cmd, args)
 	})
 }
 
-// paragraphs wraps the paragraphs of a help text. Those that start with white space are lists and examples, and are
+// Paragraphs wraps the paragraphs of a help text. Those that start with white space are lists and examples, and are
 // not changed.
-func paragraphs(help string) string {
+func Paragraphs(help string) string {
 	parts := strings.Split(help, "\n\n")
 	for i, part := range parts {
 		if strings.TrimLeft(part, " \t") == part {
