@@ -41,7 +41,9 @@ func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool
 	if err != nil {
 		return fmt.Errorf("list events of NodeClaims: %w", err)
 	}
-	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return clusters.LastSeen(&a).Compare(clusters.LastSeen(&b)) })
+	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int {
+		return clusters.LastSeen(&a).Compare(clusters.LastSeen(&b))
+	})
 	for _, e := range list.Items {
 		p := at[poolOf(e.InvolvedObject.Name)]
 		if p == nil {
