@@ -8,14 +8,7 @@ import (
 
 // TestMinimal omits defaults, and keeps values that only look like defaults.
 func TestMinimal(t *testing.T) {
-	crds, err := CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator, err := NewValidator(crds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := newValidator()
 	const template = "template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, " +
 		"operator: Exists}]"
 	tests := []struct{ name, spec, want string }{

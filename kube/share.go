@@ -40,11 +40,13 @@ func share(v, other any) (kept any, same bool) {
 // Altered returns the shared values of the objects that this validator has returned which
 // were modified. It is for tests.
 func (v *Validator) Altered() (altered []any) {
-	for _, d := range v.kinds {
-		for key, known := range d.memory.passed {
-			r := reading{}
-			if r.value(nil, known.value); sha256.Sum256(r.text) != key.value {
-				altered = append(altered, known.value)
+	for _, versions := range v.kinds {
+		for _, d := range versions() {
+			for key, known := range d.memory.passed {
+				r := reading{}
+				if r.value(nil, known.value); sha256.Sum256(r.text) != key.value {
+					altered = append(altered, known.value)
+				}
 			}
 		}
 	}

@@ -13,14 +13,7 @@ import (
 // from, share their parts in memory. Sharing does not change them, and a modification of one of
 // them is detected.
 func TestValidatedObjectsShareEqualParts(t *testing.T) {
-	crds, err := CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := NewValidator(crds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := newValidator()
 	written := fromYAML(t, fullObjects[0])
 	defaulted, errs := v.Validate(written, nil)
 	if len(errs) > 0 {

@@ -24,11 +24,7 @@ type shape struct {
 
 // shapeOf is the shape of a whole object. It specifies nothing for a kind without one of our CRDs.
 func shapeOf(obj map[string]any) shape {
-	validator, err := BuiltinValidator()
-	if err != nil {
-		return shape{}
-	}
-	rules, err := validator.rulesOf(obj)
+	rules, err := BuiltinValidator().rulesOf(obj)
 	if err != nil {
 		return shape{}
 	}

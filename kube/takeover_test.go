@@ -10,14 +10,7 @@ import (
 // TestTakeover: we become the owner of what the HCL sets, defaults lose their owners, and
 // other fields keep their owners, and so do statuses.
 func TestTakeover(t *testing.T) {
-	crds, err := CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator, err := NewValidator(crds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := newValidator()
 	live := fromYAML(t, `
 apiVersion: karpenter.sh/v1
 kind: NodePool

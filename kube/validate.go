@@ -3,8 +3,8 @@ package kube
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -32,7 +32,9 @@ import (
 // A Validator validates objects as an API server does, without one: it runs the
 // same code on the same CRDs, in the same order. It is safe for concurrent use.
 type Validator struct {
-	kinds map[string]*crdVersion // by apiVersion and kind
+	// kinds are the served versions of the kinds that a CRD defines, by the name of the CRD. A CRD is read when it is
+	// first needed, as most commands need two of them.
+	kinds map[string]func() map[string]*crdVersion
 }
 
 // A crdVersion is one version of one kind, compiled when it is first needed:
@@ -55,42 +57,65 @@ type rules struct {
 	memory *memory
 }
 
-// NewValidator returns a validator for the kinds of CRDs, in all their served
-// versions. The CRDs are not changed.
-func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator, error) {
-	v := &Validator{kinds: map[string]*crdVersion{}}
-	for _, crd := range crds {
-		for _, version := range crd.Spec.Versions {
-			if !version.Served {
-				continue
+// BuiltinValidator returns the validator with the CRDs that are compiled into
+// this program. All callers share it, so that rules are compiled once.
+func BuiltinValidator() *Validator { return builtin() }
+
+var builtin = sync.OnceValue(newValidator)
+
+func newValidator() *Validator {
+	v := &Validator{kinds: map[string]func() map[string]*crdVersion{}}
+	for _, crd := range schemas.CRDs() {
+		v.kinds[crd.Name] = sync.OnceValue(func() map[string]*crdVersion { return servedVersions(read(crd)) })
+	}
+	return v
+}
+
+// servedVersions returns the served versions of a CRD, by apiVersion.
+func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) map[string]*crdVersion {
+	all := map[string]*crdVersion{}
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		d := &crdVersion{crd: crd, version: version.Name, memory: &memory{}}
+		d.compile = sync.OnceValues(func() (*rules, error) {
+			return compile(version.Schema.OpenAPIV3Schema, d.memory)
+		})
+		d.apply = applier(crd, version.Name, d.compile)
+		all[crd.Spec.Group+"/"+version.Name] = d
+	}
+	return all
+}
+
+// CRDs returns the CRDs of schemas.CRDs. Each call returns new copies.
+func CRDs() (crds []*apiextensionsv1.CustomResourceDefinition) {
+	for _, crd := range schemas.CRDs() {
+		crds = append(crds, read(crd))
+	}
+	return crds
+}
+
+func read(crd schemas.CRD) *apiextensionsv1.CustomResourceDefinition {
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(crd.YAML, definition); err != nil {
+		panic(fmt.Sprintf("the built-in CRD %s is broken: %v", crd.Name, err)) // a test reads it
+	}
+	return definition
+}
+
+// version returns the CRD version of an object. A test holds that the plural of each kind is found.
+func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
+	apiVersion, kind := manifest.APIVersion(obj), manifest.Kind(obj)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	for _, plural := range []string{"s", "es"} {
+		if versions, ok := v.kinds[strings.ToLower(kind)+plural+"."+group]; ok {
+			if d := versions()[apiVersion]; d != nil && d.crd.Spec.Names.Kind == kind {
+				return d, nil
 			}
-			if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
-				return nil, fmt.Errorf("CRD %s: version %s has no schema", crd.Name, version.Name)
-			}
-			d := &crdVersion{crd: crd, version: version.Name, memory: &memory{}}
-			d.compile = sync.OnceValues(func() (*rules, error) {
-				return compile(version.Schema.OpenAPIV3Schema, d.memory)
-			})
-			d.apply = applier(crd, version.Name, d.compile)
-			v.kinds[kindKey(crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind)] = d
 		}
 	}
-	return v, nil
-}
-
-func kindKey(apiVersion, kind string) string { return apiVersion + " " + kind }
-
-func kindOf(obj map[string]any) string {
-	return kindKey(manifest.APIVersion(obj), manifest.Kind(obj))
-}
-
-// version returns the CRD version of an object.
-func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
-	d, ok := v.kinds[kindOf(obj)]
-	if !ok {
-		return nil, fmt.Errorf("no CRD defines %s", kindOf(obj))
-	}
-	return d, nil
+	return nil, fmt.Errorf("no CRD defines %s %s", apiVersion, kind)
 }
 
 func compile(schema *apiextensionsv1.JSONSchemaProps, memory *memory) (*rules, error) {
@@ -116,33 +141,6 @@ func compile(schema *apiextensionsv1.JSONSchemaProps, memory *memory) (*rules, e
 	}, nil
 }
 
-// BuiltinValidator returns the validator with the CRDs that are compiled into
-// this program. All callers share it, so that rules are compiled once.
-func BuiltinValidator() (*Validator, error) { return builtin() }
-
-var builtin = sync.OnceValues(func() (*Validator, error) {
-	crds, err := CRDs()
-	if err != nil {
-		return nil, err
-	}
-	return NewValidator(crds)
-})
-
-// CRDs returns the CRDs of schemas.CRDs. Each call returns new copies.
-func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := schemas.CRDs()
-	if err != nil {
-		return nil, err
-	}
-	crds := make([]*apiextensionsv1.CustomResourceDefinition, len(files))
-	for i, file := range files {
-		if err := yaml.UnmarshalStrict(file, &crds[i]); err != nil {
-			return nil, fmt.Errorf("read CRD %d: %w", i, err)
-		}
-	}
-	return crds, nil
-}
-
 // Validate returns the object as the API server would store it, with defaults,
 // and all errors for which the API server would refuse it. Unknown fields are
 // errors as well. With old, the object as it is now, the change is validated as
@@ -152,9 +150,10 @@ func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 // Neither object is changed. The result shares equal parts with the results for other objects,
 // so it must not be modified. Whole numbers must be int64, not float64.
 func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any, errs field.ErrorList) {
-	d, ok := v.kinds[kindOf(obj)]
-	if !ok {
-		return nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kindOf(obj), v.Kinds())}
+	d, err := v.version(obj)
+	if err != nil {
+		kind := manifest.APIVersion(obj) + " " + manifest.Kind(obj)
+		return nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kind, v.Kinds())}
 	}
 	rules, err := d.compile()
 	if err != nil {
@@ -181,7 +180,15 @@ func (r *rules) passes(obj map[string]any, namespaced bool) bool {
 }
 
 // Kinds lists the kinds that can be validated, as "apiVersion kind", sorted.
-func (v *Validator) Kinds() []string { return slices.Sorted(maps.Keys(v.kinds)) }
+func (v *Validator) Kinds() (kinds []string) {
+	for _, versions := range v.kinds {
+		for apiVersion, d := range versions() {
+			kinds = append(kinds, apiVersion+" "+d.crd.Spec.Names.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
 
 // NoSuchField is the detail of errors about fields that an object cannot have.
 const NoSuchField = "there is no such field"

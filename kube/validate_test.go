@@ -14,15 +14,7 @@ import (
 
 func validator(t testing.TB) *kube.Validator {
 	t.Helper()
-	crds, err := kube.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := kube.NewValidator(crds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return kube.BuiltinValidator()
 }
 
 // object reads YAML as the API server does, whole numbers as int64.
@@ -156,6 +148,12 @@ func TestKinds(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, validator(t).Kinds()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for _, kind := range want {
+		apiVersion, kind, _ := strings.Cut(kind, " ")
+		if _, err := validator(t).Defaulted(map[string]any{"apiVersion": apiVersion, "kind": kind}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -111,13 +111,9 @@ func definition(t *testing.T, object *schemas.Object) (schema *apiextensionsv1.J
 // definitions returns all CRDs.
 func definitions(t *testing.T) (crds []*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
-	files, err := schemas.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range schemas.CRDs() {
 		d := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(file, d); err != nil {
+		if err := yaml.UnmarshalStrict(file.YAML, d); err != nil {
 			t.Fatal(err)
 		}
 		crds = append(crds, d)

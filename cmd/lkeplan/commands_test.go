@@ -117,7 +117,7 @@ func topCommand(cmd *cobra.Command) *cobra.Command {
 func describe(b *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n```text\n%s\n```\n", cmd.CommandPath(), cmd.Short, cmd.UseLine())
 	if cmd.Long != "" {
-		fmt.Fprintf(b, "\n%s\n", markdownOf(cmd.Long))
+		fmt.Fprintf(b, "\n%s\n", markdownOf(flags.Paragraphs(cmd.Long)))
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(b, "\n```sh\n%s\n```\n", regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, ""))

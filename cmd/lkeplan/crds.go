@@ -32,12 +32,8 @@ func newCRDsPrint(env *flags.Env) *cobra.Command {
 		Use: "print", Short: "Print the CRDs as YAML", Example: "  lkeplan crds print | kubectl apply --server-side -f -",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			files, err := schemas.CRDs()
-			if err != nil {
-				return err
-			}
-			for _, file := range files {
-				if _, err := fmt.Fprintf(env.Data(), "---\n%s", file); err != nil {
+			for _, file := range schemas.CRDs() {
+				if _, err := fmt.Fprintf(env.Data(), "---\n%s", file.YAML); err != nil {
 					return err
 				}
 			}
@@ -68,15 +64,11 @@ CRDs that another tool has applied are overwritten. Objects are not changed.`,
 
 // applyCRDs applies all CRDs, and waits until each is served.
 func applyCRDs(ctx context.Context, env *flags.Env, cluster *kube.Cluster) error {
-	files, err := schemas.CRDs()
-	if err != nil {
-		return err
-	}
 	var applied []map[string]any
-	for i, file := range files {
+	for _, file := range schemas.CRDs() {
 		var definition map[string]any
-		if err := yaml.Unmarshal(file, &definition); err != nil {
-			return fmt.Errorf("read CRD %d: %w", i, err)
+		if err := yaml.Unmarshal(file.YAML, &definition); err != nil {
+			return fmt.Errorf("read CRD %s: %w", file.Name, err)
 		}
 		before, err := cluster.Get(ctx, definition)
 		if err != nil {

@@ -129,10 +129,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if found, err = migrate.Choose(found, args, i.selector); err != nil {
 		return err
 	}
-	objects, unsound, err := migrate.Sound(found)
-	if err != nil {
-		return err
-	}
+	objects, unsound := migrate.Sound(found)
 	leaveOut(unsound)
 	left = append(left, unsound...)
 	if len(objects) == 0 {

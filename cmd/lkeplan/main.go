@@ -27,12 +27,12 @@ func program() int {
 	return run(ctx, os.Args[1:], processEnv())
 }
 
-// The garbage collector runs when the heap is three times the live heap, and at the latest
+// The garbage collector runs when the heap is five times the live heap, and at the latest
 // when the program has softLimit bytes. With the default settings, a command spends a third of
 // its time on it. Without any collection, it spends more on page faults, which are expensive in
 // virtual machines.
 const (
-	collectAt = 200 // percent of the live heap, as GOGC
+	collectAt = 400 // percent of the live heap, as GOGC
 	softLimit = 240 << 20
 )
 

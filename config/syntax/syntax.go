@@ -50,10 +50,17 @@ func Parse(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnosti
 }
 
 func parseNative(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
-	if _, diags := scanFile(name, src); diags.HasErrors() {
-		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
+	if signs := countSigns(src); signs > MaxSigns {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, MaxSigns, "brackets and operators")
 	}
-	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	file, ok := parseParts(name, src, minPart)
+	var diags hcl.Diagnostics
+	if !ok {
+		if _, diags := scanFile(name, src); diags.HasErrors() {
+			return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
+		}
+		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	}
 	diags = diag.Append(diag.Append(nil, mistakes(src, diags)...), guard(file.Body.(*hclsyntax.Body), meter)...)
 	return file, diags
 }

@@ -95,9 +95,17 @@ func (e Events) OfKind(kind string) (about []*corev1.Event) {
 // ahead is how far the clock of the author of an event may be ahead.
 const ahead = time.Minute
 
-// LastSeen is when an event was last seen: the API has three places for it. Its author writes all of them. If they
-// write a time that is still to come, it is when the API server took the event.
+// LastSeen is when an event was last seen. Its author writes that. If it is a time that is still to come, it is when the
+// API server took the event.
 func (e Events) LastSeen(event *corev1.Event) time.Time {
+	if at := LastSeen(event); !at.After(e.now.Add(ahead)) {
+		return at
+	}
+	return event.CreationTimestamp.Time
+}
+
+// LastSeen is when an event was last seen according to its author: the API has three places for it.
+func LastSeen(event *corev1.Event) time.Time {
 	at := event.LastTimestamp.Time
 	if event.EventTime.After(at) {
 		at = event.EventTime.Time
@@ -105,8 +113,8 @@ func (e Events) LastSeen(event *corev1.Event) time.Time {
 	if event.Series != nil && event.Series.LastObservedTime.After(at) {
 		at = event.Series.LastObservedTime.Time
 	}
-	if at.IsZero() || at.After(e.now.Add(ahead)) {
-		at = event.CreationTimestamp.Time
+	if at.IsZero() {
+		return event.CreationTimestamp.Time
 	}
 	return at
 }

@@ -22,9 +22,3 @@ func Costs(of compile.Result, prices *catalog.Catalog) (map[string]plan.Cost, er
 	}
 	return costs, nil
 }
-
-// Prices returns the monthly prices of plan types in the region of a configuration, even of sold out ones. Its result is
-// false for a plan type whose price is unknown.
-func Prices(of compile.Result, prices *catalog.Catalog) func(planType string) (catalog.Money, bool) {
-	return pricing(of.Cluster, prices)
-}

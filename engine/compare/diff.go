@@ -44,16 +44,18 @@ func RevisionsAmong(base, head compile.Result, nodes []plan.Node, prices *catalo
 // statesOf returns the states before and after a change of a configuration.
 func statesOf(base, head compile.Result, prices *catalog.Catalog, now time.Time) (before, after plan.State, err error) {
 	head.Objects, err = Applied(base.Objects, head.Objects)
-	return stateOf(base, prices, now), stateOf(head, prices, now), err
+	sold := offers(head.Cluster, prices)
+	after = stateOf(head, sold, prices, now)
+	if base.Cluster != head.Cluster {
+		sold = offers(base.Cluster, prices)
+	}
+	return stateOf(base, sold, prices, now), after, err
 }
 
 // Applied returns the objects of head as they are after an apply to those of base. A field with an equal value in another
 // spelling keeps its spelling, and an empty list that is no longer written stays: package plan compares values literally.
 func Applied(base, head []config.Object) ([]config.Object, error) {
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return nil, err
-	}
+	validator := kube.BuiltinValidator()
 	before := plan.ByKey(base)
 	head = slices.Clone(head)
 	failures := make([]error, len(head))
@@ -122,16 +124,17 @@ func spelledAs(objects []config.Object, live map[manifest.Key]map[string]any) []
 	return objects
 }
 
-func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
+func stateOf(c compile.Result, sold []plan.Offer, prices *catalog.Catalog, now time.Time) plan.State {
 	return plan.State{
 		Objects: c.Objects, PruneNow: c.Guards.PruneNow, Removed: c.Removed, Imports: c.Imports,
-		Offers: offersFor(c, prices), Now: now,
-		Price: pricing(c.Cluster, prices),
+		Offers: withNamed(sold, c, prices), Now: now,
+		Price: Prices(c.Cluster, prices),
 	}
 }
 
-// pricing returns the prices of plan types in the cluster's region, even of sold out ones.
-func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (catalog.Money, bool) {
+// Prices returns the monthly prices of plan types in the region of a cluster, even of sold out ones. Its result is false
+// for a plan type whose price is unknown.
+func Prices(cluster config.Cluster, prices *catalog.Catalog) func(string) (catalog.Money, bool) {
 	return func(planType string) (catalog.Money, bool) {
 		sold, known := prices.Price(planType, cluster.Region)
 		return sold.PerMonth(), known
@@ -141,7 +144,11 @@ func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (cata
 // offersFor are the plan types that the cluster's region sells, and those that pools require by name and that are on no
 // price list, with an unknown price.
 func offersFor(c compile.Result, prices *catalog.Catalog) []plan.Offer {
-	all := offers(c.Cluster, prices)
+	return withNamed(offers(c.Cluster, prices), c, prices)
+}
+
+func withNamed(sold []plan.Offer, c compile.Result, prices *catalog.Catalog) []plan.Offer {
+	all := slices.Clone(sold)
 	for _, id := range plan.NamedTypes(c.Objects) {
 		if _, known := prices.Plan(id); !known {
 			all = append(all, plan.Offer{Name: id, Unknown: true, Requirements: scheduling.NewRequirements(

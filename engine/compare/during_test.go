@@ -187,10 +187,7 @@ func TestSwitchIsNoDrift(t *testing.T) {
 	head := compiled(t, fleet("limits = { cpu = 400 }\n"+night("limits = { cpu = 0 }\n"+
 		"disruption {\n  budget {\n    nodes = \"0\"\n  }\n}"), ""))
 	dark, noon := time.Date(2026, 11, 23, 21, 0, 0, 0, time.UTC), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	applied := func(now time.Time) (objects []map[string]any) {
 		effective, err := at(head.Objects, now)
 		if err != nil {
@@ -262,10 +259,7 @@ func TestAnnotationOfAnotherUserIsRepaired(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	head := compiled(t, fleet("limits = { cpu = 400 }\n"+night("limits = { cpu = 0 }"), ""))
 	var many []string
 	for i := range 40 {

@@ -99,10 +99,7 @@ func TestManifestsOfAnyFormAreRefusedOrJudged(t *testing.T) {
 
 func judging(t *testing.T) (context.Context, *kube.Validator, *draw) {
 	t.Helper()
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	draw := newDraw(t, validator)
 	draw.Rand = rand.New(rand.NewPCG(1, 1))
 	return log.IntoContext(t.Context(), logr.Discard()), validator, draw

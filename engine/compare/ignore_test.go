@@ -36,10 +36,7 @@ func TestIgnoredDriftStaysAndIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	head := compiled(t, `
 node_class "default" {}
 

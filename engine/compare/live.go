@@ -81,8 +81,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 			return Comparison{}, err
 		}
 	}
-	if opts.Predict, err = predictor(opts.Predict); err != nil {
-		return Comparison{}, err
+	if opts.Predict == nil {
+		opts.Predict = locally
 	}
 	targets, err := targetsOf(ctx, head, opts.Base, live, opts.Predict, opts.Now)
 	if err != nil {
@@ -90,7 +90,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	before := plan.State{
 		PruneNow: opts.PruneNow, Offers: offersFor(head, opts.Prices), Nodes: nodes, Now: opts.Now,
-		Price: pricing(head.Cluster, opts.Prices),
+		Price: Prices(head.Cluster, opts.Prices),
 	}
 	after := before
 	after.Removed = head.Removed
@@ -325,17 +325,18 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 		if manifest.Label(obj, kube.InventoryLabel) != owner || stays || manifest.Deleted(obj) {
 			continue
 		}
+		object := liveObject(obj)
 		addr, known := addrs[key]
-		if !known {
-			addr = config.Addr{Type: schemas.TypeOf(key.Kind), Name: key.Name}
+		if known {
+			object.Addr = addr
 		}
 		switch origin := originOf(obj); {
 		case head.Origin() == "", origin == head.Origin(), origin == "" && known:
-			objects = append(objects, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+			objects = append(objects, object)
 		case origin == "":
 			unclaimed = append(unclaimed, fmt.Sprintf("%s was applied to this cluster by an older lkeplan, which did not record "+
 				"the directory. It is not in this directory, and stays. If no directory declares it, add a removed block with "+
-				"delete = true, and --prune deletes it: removed { from = %s }.", key, addr))
+				"delete = true, and --prune deletes it: removed { from = %s }.", key, object.Addr))
 		}
 	}
 	return objects, unclaimed

@@ -15,10 +15,7 @@ import (
 // were applied to.
 func asApplied(t *testing.T, head compile.Result) map[string]map[string]any {
 	t.Helper()
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	live := map[string]map[string]any{}
 	for _, o := range head.Objects {
 		predicted, _, err := validator.Predict(nil, head.Labelled(o.Manifest))

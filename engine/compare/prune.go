@@ -84,9 +84,7 @@ func removingPools(objects []map[string]any, head compile.Result) (pools []confi
 		if !draining || key.Kind != schemas.Pool.Object.Kind || stays[key] || manifest.Deleted(obj) {
 			continue
 		}
-		pools = append(pools, config.Object{
-			Addr: config.Addr{Type: schemas.Pool.Type, Name: key.Name}, Manifest: obj, Defaulted: obj,
-		})
+		pools = append(pools, liveObject(obj))
 	}
 	return pools
 }

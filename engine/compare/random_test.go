@@ -51,10 +51,7 @@ var pairs = flag.Int("pairs", 2000, "how many pairs of objects are drawn; 100000
 // exactly if Karpenter's or the class's hash differs. Of nodes that Karpenter's own controller
 // finds drifted, it counts each.
 func TestRandomChangesAreJudgedAsApplied(t *testing.T) {
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	ctx := log.IntoContext(t.Context(), logr.Discard())
 	draw := newDraw(t, validator)
 	changed, rolled, drifted, same := 0, 0, 0, 0
@@ -83,10 +80,7 @@ func TestRandomChangesAreJudgedAsApplied(t *testing.T) {
 
 // TestWhatLosesNothingIsAsItIsWritten: of random edits that remove nothing, the API server makes what is written.
 func TestWhatLosesNothingIsAsItIsWritten(t *testing.T) {
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	draw := newDraw(t, validator)
 	var before compile.Result
 	compared := 0
@@ -380,11 +374,7 @@ type draw struct {
 func newDraw(t *testing.T, validator *kube.Validator) *draw {
 	t.Helper()
 	d := &draw{validator: validator, schemas: map[string]*structuralschema.Structural{}, patterns: map[string][]string{}}
-	crds, err := kube.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range crds {
+	for _, c := range kube.CRDs() {
 		internal := &apiextensionsinternal.JSONSchemaProps{}
 		err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
 			c.Spec.Versions[0].Schema.OpenAPIV3Schema, internal, nil)

@@ -68,10 +68,7 @@ func brought(t *testing.T, view cluster, head compile.Result, by manifest.Rolled
 	if err != nil {
 		t.Fatal(err)
 	}
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	for pass := range 2 {
 		found, err := Live(t.Context(), head, LiveView(view), LiveOptions{Base: head, Prices: prices, By: by})
 		if err != nil {

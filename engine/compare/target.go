@@ -74,18 +74,9 @@ func (c Comparison) Judged() error {
 		"please report it with the objects and the plan:\n  %s", strings.Join(unjudged, "\n  "))
 }
 
-// predictor is the given one, or the local one.
-func predictor(given Predictor) (Predictor, error) {
-	if given != nil {
-		return given, nil
-	}
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return nil, err
-	}
-	return func(_ context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
-		return validator.Predict(live, desired)
-	}, nil
+// locally predicts without the cluster.
+func locally(_ context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
+	return kube.BuiltinValidator().Predict(live, desired)
 }
 
 // targetsOf predicts the results of applying head to the live objects, on all processors.

@@ -7,14 +7,21 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
+// liveObject is an object of a cluster, with the address of a block of its name.
+func liveObject(obj map[string]any) config.Object {
+	key := manifest.KeyOf(obj)
+	return config.Object{
+		Addr: config.Addr{Type: schemas.TypeOf(key.Kind), Name: key.Name}, Manifest: obj, Defaulted: obj,
+	}
+}
+
 // undeclaredClasses are the node classes of a cluster that a state does not declare.
 func undeclaredClasses(live []map[string]any, s plan.State) (classes []config.Object) {
 	declared := plan.ByKey(s.Objects)
 	for _, obj := range live {
 		key := manifest.KeyOf(obj)
 		if _, known := declared[key]; !known && key.Kind == schemas.NodeClass.Object.Kind {
-			addr := config.Addr{Type: schemas.NodeClass.Type, Name: key.Name}
-			classes = append(classes, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+			classes = append(classes, liveObject(obj))
 		}
 	}
 	return classes
@@ -35,8 +42,7 @@ func undeclared(live []map[string]any, nodes []plan.Node, states ...plan.State) 
 			return
 		}
 		known[key] = true
-		addr := config.Addr{Type: schemas.Pool.Type, Name: key.Name}
-		others = append(others, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+		others = append(others, liveObject(obj))
 	}
 	for _, obj := range live {
 		add(obj)

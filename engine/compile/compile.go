@@ -167,10 +167,7 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	}
 	diags = slices.Concat(diags, compileDiags, checkPeriods(result.Guards))
 
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return result, append(diags, failure("CRDs are broken", err))
-	}
+	validator := kube.BuiltinValidator()
 	invalid := map[config.Addr]bool{}
 	for i, v := range validate(ctx, validator, result.Objects) {
 		o := &result.Objects[i]

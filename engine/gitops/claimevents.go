@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 )
 
@@ -41,7 +41,9 @@ func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool
 	if err != nil {
 		return fmt.Errorf("list events of NodeClaims: %w", err)
 	}
-	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return moment(a).Compare(moment(b)) })
+	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int {
+		return clusters.LastSeen(&a).Compare(clusters.LastSeen(&b))
+	})
 	for _, e := range list.Items {
 		p := at[poolOf(e.InvolvedObject.Name)]
 		if p == nil {
@@ -50,7 +52,7 @@ func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool
 		text := strings.TrimSpace(e.Message)
 		switch e.Reason {
 		case noCapacity, notLaunched, clusterFull, accountLimit, badToken:
-			if now.Sub(moment(e)) < remembered {
+			if now.Sub(clusters.LastSeen(&e)) < remembered {
 				p.NoStock = text
 			}
 		case refusedCapacity: // only of a NodeClaim of this revision
@@ -69,19 +71,4 @@ func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool
 func poolOf(claim string) string {
 	i := strings.LastIndexByte(claim, '-')
 	return claim[:max(i, 0)]
-}
-
-// moment is when an event was last seen.
-func moment(e corev1.Event) time.Time {
-	last := e.LastTimestamp.Time
-	if e.Series != nil && e.Series.LastObservedTime.After(last) {
-		last = e.Series.LastObservedTime.Time
-	}
-	if e.EventTime.After(last) {
-		last = e.EventTime.Time
-	}
-	if last.IsZero() {
-		return cmp.Or(e.FirstTimestamp.Time, e.CreationTimestamp.Time)
-	}
-	return last
 }

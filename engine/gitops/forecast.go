@@ -43,7 +43,7 @@ func (w *Worker) foretell(ctx context.Context, rev *revision, p plan.Plan) {
 	if err != nil || rev.deleting {
 		return
 	}
-	w.Forecasts.setPrices(rev.np, compare.Prices(rev.head, cmp.Or(rev.head.Catalog, w.Prices)))
+	w.Forecasts.setPrices(rev.np, compare.Prices(rev.head.Cluster, cmp.Or(rev.head.Catalog, w.Prices)))
 	before := ""
 	if !rev.base.first && rev.base.lastAppliedError == "" {
 		if last, err := forecastOf("", "", rev.base.Result); err == nil {
@@ -86,7 +86,7 @@ func (w *Worker) poolsNow(
 		pools.Costs = costs
 	}
 	if nodes, err := newView(rev.cluster, w.Cache, of).Nodes(ctx); err == nil {
-		pools.Sample = forecast.SampleOf(rev.np.Status.Pools, nodes, compare.Prices(of, from))
+		pools.Sample = forecast.SampleOf(rev.np.Status.Pools, nodes, compare.Prices(of.Cluster, from))
 	}
 	removed, _ = removedNodes(ctx, w.Cache) // none are known
 	return pools, removed
@@ -328,6 +328,6 @@ func keepMeasured(np, live *lkeplanv1alpha1.NodePlan) []lkeplanv1alpha1.Revision
 // another one is applied.
 func (w *Worker) pricesOfLast(rev *revision) {
 	if last := rev.base.Result; !rev.base.first && rev.base.lastAppliedError == "" {
-		w.Forecasts.setPrices(rev.np, compare.Prices(last, cmp.Or(last.Catalog, w.Prices)))
+		w.Forecasts.setPrices(rev.np, compare.Prices(last.Cluster, cmp.Or(last.Catalog, w.Prices)))
 	}
 }

@@ -17,20 +17,16 @@ type forecastMetrics struct{ foretold, replaced, bounds, cost *prometheus.GaugeV
 
 // newForecastMetrics returns metrics that are registered.
 func newForecastMetrics(to prometheus.Registerer) *forecastMetrics {
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lkeplan_nodeplan_" + name, Help: help},
-			append([]string{"namespace", "name", "pool"}, labels...))
-	}
 	m := &forecastMetrics{
 		foretold: gauge("forecast_replaced_nodes", "Nodes that the plan of the current revision was to replace, by pool; "+
-			"without a pool for all. Absent if unknown."),
+			"without a pool for all. Absent if unknown.", "pool"),
 		replaced: gauge("replaced_nodes", "Nodes that were replaced because of the current revision, by pool; without a "+
-			"pool for all."),
+			"pool for all.", "pool"),
 		bounds: gauge("forecast_cost_dollars", "Monthly cost according to the plan of the current revision, by pool, "+
 			"without a pool for all, and by bound: floor, ceiling (+Inf if nothing limits it) or applied (of the nodes that "+
-			"existed when it was applied). Absent if unknown.", "bound"),
+			"existed when it was applied). Absent if unknown.", "pool", "bound"),
 		cost: gauge("cost_dollars", "Monthly cost of the nodes, by pool; without a pool for all pools that the current "+
-			"revision declares. Absent while a price is unknown."),
+			"revision declares. Absent while a price is unknown.", "pool"),
 	}
 	to.MustRegister(m.foretold, m.replaced, m.bounds, m.cost)
 	return m

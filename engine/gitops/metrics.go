@@ -25,12 +25,14 @@ type reconcilerMetrics struct {
 	switches                    *prometheus.CounterVec
 }
 
+// gauge returns a metric with labels in addition to those of a NodePlan.
+func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lkeplan_nodeplan_" + name, Help: help},
+		append([]string{"namespace", "name"}, labels...))
+}
+
 // newMetrics returns metrics that are registered.
 func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lkeplan_nodeplan_" + name, Help: help},
-			append([]string{"namespace", "name"}, labels...))
-	}
 	durations := func(name, help string, least float64) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "lkeplan_nodeplan_" + name, Help: help, Buckets: prometheus.ExponentialBuckets(least, 2, 11),

@@ -255,10 +255,7 @@ func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) 
 		return "", err
 	}
 	w.written++
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return "", err
-	}
+	validator := kube.BuiltinValidator()
 	before := w.objects[manifest.KeyOf(desired)]
 	after, conflicts, err := validator.Predict(before, desired)
 	if err != nil || len(conflicts) > 0 && !force {

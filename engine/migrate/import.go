@@ -97,10 +97,7 @@ func Write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 func write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string,
 	permit func(encode.Block) string) (Imported, error) {
 	linode.Register()
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return Imported{}, err
-	}
+	validator := kube.BuiltinValidator()
 	originals, toEncode, err := prepare(validator, objects)
 	if err != nil {
 		return Imported{}, err

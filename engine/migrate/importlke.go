@@ -312,17 +312,16 @@ func Others(live []map[string]any) func(obj map[string]any) bool {
 
 // sameSpec compares two specs with the defaults of the API server.
 func sameSpec(a, b map[string]any) bool {
-	rules, err := kube.BuiltinValidator()
-	if err != nil {
-		return false
-	}
+	rules := kube.BuiltinValidator()
 	whole := [2]map[string]any{}
 	for n, obj := range []map[string]any{a, b} {
-		if whole[n], err = rules.Defaulted(map[string]any{
+		defaulted, err := rules.Defaulted(map[string]any{
 			"apiVersion": obj["apiVersion"], "kind": obj["kind"], "spec": manifest.Map(obj, "spec"),
-		}); err != nil {
+		})
+		if err != nil {
 			return false
 		}
+		whole[n] = defaulted
 	}
 	return reflect.DeepEqual(whole[0]["spec"], whole[1]["spec"])
 }

@@ -21,11 +21,8 @@ import (
 
 // Sound are the objects that can be imported. For each other one, left has its place, what is wrong with it, and what to
 // write. Other mistakes are found when the HCL is compiled.
-func Sound(objects []manifests.Object) (sound []map[string]any, left []string, err error) {
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return nil, nil, err
-	}
+func Sound(objects []manifests.Object) (sound []map[string]any, left []string) {
+	validator := kube.BuiltinValidator()
 	first := map[manifest.Key]manifests.Object{}
 	for _, o := range objects {
 		problem := unsound(validator, o.Fields)
@@ -46,7 +43,7 @@ func Sound(objects []manifests.Object) (sound []map[string]any, left []string, e
 		}
 		left = append(left, text)
 	}
-	return sound, left, nil
+	return sound, left
 }
 
 // identity is the key of an object, with its default namespace.

@@ -39,10 +39,7 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 	if len(head.Imports) == 0 {
 		return errors.New("there is no import block; only objects with one are taken over")
 	}
-	validator, err := kube.BuiltinValidator()
-	if err != nil {
-		return err
-	}
+	validator := kube.BuiltinValidator()
 	resources, err := imported(head)
 	if err != nil {
 		return err

@@ -37,12 +37,8 @@ func Diff(from, to State) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	forms := make([]Plan, len(switched))
-	for i, v := range switched {
-		if forms[i], err = effects(v.base, v.head); err != nil {
-			return Plan{}, err
-		}
-		p.worsenDuring(forms[i], v)
+	for _, v := range switched {
+		p.worsenDuring(v)
 	}
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
@@ -54,14 +50,8 @@ func Diff(from, to State) (Plan, error) {
 	if err := p.migrations(base, head); err != nil {
 		return p, err
 	}
-	if err := p.setImpact(base, head); err != nil {
+	if err := p.setImpacts(base, head, switched); err != nil {
 		return p, err
-	}
-	for i, v := range switched {
-		if err := forms[i].setImpact(v.base, v.head); err != nil {
-			return p, err
-		}
-		p.worsenImpact(forms[i])
 	}
 	return p, p.cost(readable, head)
 }
@@ -233,12 +223,15 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 	if _, condemned := ReadRemoval(old.Defaulted); condemned { // its nodes stay as they were
 		c.Prune = CancelRemoval
 	}
-	acted := old.Object
-	acted.Defaulted = UnmarkRemoval(acted.Defaulted)
-	if unheld != nil && c.Kind == "NodePool" {
-		acted.Defaulted = unheld(acted.Defaulted)
-	}
 	effects := sync.OnceValues(func() (func(string) outcome, error) {
+		if unheld == nil && c.Prune != CancelRemoval {
+			return effectsOf(old, o), nil
+		}
+		acted := old.Object
+		acted.Defaulted = UnmarkRemoval(acted.Defaulted)
+		if unheld != nil && c.Kind == "NodePool" {
+			acted.Defaulted = unheld(acted.Defaulted)
+		}
 		was, err := typed(acted)
 		return effectsOf(was, o), err
 	})

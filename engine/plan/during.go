@@ -136,6 +136,7 @@ func windowsOf(d *manifest.During) []manifest.DuringWindow {
 type variant struct {
 	base, head side
 	windows    map[manifest.Key]pair
+	plan       Plan // the effects of the change
 }
 
 // variants are the states that show the effects of values of during blocks. The objects that change are evaluated at
@@ -173,6 +174,9 @@ func variants(base, head side) (all []variant, err error) {
 			return nil, err
 		}
 		v.head.Now = time.Time{} // Pace, which takes long with many blocks, follows from the objects that are applied
+		if v.plan, err = effects(v.base, v.head); err != nil {
+			return nil, err
+		}
 		all = append(all, v)
 	}
 	return all, nil
@@ -218,11 +222,8 @@ func (s side) readable() (side, error) {
 
 // worsenDuring applies the effects of a variant to the plan: those of the objects, and those of the during blocks that
 // cause them.
-func (p *Plan) worsenDuring(q Plan, v variant) {
-	found := map[manifest.Key]Change{}
-	for _, c := range q.Changes {
-		found[c.Key()] = c
-	}
+func (p *Plan) worsenDuring(v variant) {
+	found := v.plan.ByKey()
 	for i := range p.Changes {
 		c, is := &p.Changes[i], found[p.Changes[i].Key()]
 		c.worsen(is.Effect, is.Partial)
@@ -303,10 +304,7 @@ func setsField(block any, path string) bool {
 
 // worsenImpact applies the numbers of nodes of a variant.
 func (p *Plan) worsenImpact(q Plan) {
-	found := map[manifest.Key]Change{}
-	for _, c := range q.Changes {
-		found[c.Key()] = c
-	}
+	found := q.ByKey()
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		is := found[c.Key()]

@@ -114,20 +114,19 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	forms := make([]Plan, len(switched))
-	for i, v := range switched {
-		if forms[i], err = effects(v.base, v.head); err != nil {
-			return err
-		}
-		if err := forms[i].setImpact(v.base, v.head); err != nil {
-			return err
-		}
-	}
-	if err := p.setImpact(before, after); err != nil {
+	return p.setImpacts(before, after, switched)
+}
+
+// setImpacts sets what happens to the nodes at any time.
+func (p *Plan) setImpacts(base, head side, switched []variant) error {
+	if err := p.setImpact(base, head); err != nil {
 		return err
 	}
-	for _, form := range forms {
-		p.worsenImpact(form)
+	for _, v := range switched {
+		if err := v.plan.setImpact(v.base, v.head); err != nil {
+			return err
+		}
+		p.worsenImpact(v.plan)
 	}
 	return nil
 }

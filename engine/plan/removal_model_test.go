@@ -240,10 +240,7 @@ func (w *world) removed() {
 
 // TestAPoolDrainsBeforeItIsDeleted walks through random histories.
 func TestAPoolDrainsBeforeItIsDeleted(t *testing.T) {
-	api, err := kube.BuiltinValidator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := kube.BuiltinValidator()
 	for name, tt := range map[string]struct {
 		limits   map[string]any
 		replicas *int64

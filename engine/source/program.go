@@ -32,6 +32,8 @@ type program struct {
 	batch *batch // nil before the first question, and after it has ended
 	attrs *batch // like batch, for attributes
 
+	remotes func() ([]string, error) // their names
+
 	nameless map[string]bool // of namelessFilters; nil before the first question
 	known    map[string]object
 	size     int64 // of the known objects
@@ -53,6 +55,10 @@ func (s *Source) open(ctx context.Context, abs string) error {
 		return fmt.Errorf("read the Git repository of %s: %w", abs, errNoProgram)
 	}
 	p := &program{ctx: ctx, path: path, dir: abs, env: environment(os.Environ()), known: map[string]object{}}
+	p.remotes = sync.OnceValues(func() ([]string, error) {
+		out, err := p.run("remote")
+		return strings.Fields(out), err
+	})
 	if around == "" {
 		tree := s.getenv("GIT_WORK_TREE")
 		for name, value := range map[string]string{"GIT_DIR": asked, "GIT_WORK_TREE": tree} {
@@ -169,6 +175,9 @@ func none(err error) bool {
 }
 
 func (p *program) mergeBases(a, b string) ([]string, error) {
+	if a == b {
+		return []string{a}, nil
+	}
 	out, err := p.run("merge-base", "--all", a, b)
 	if none(err) {
 		return nil, nil
@@ -204,11 +213,6 @@ func (p *program) branches() ([]string, error) {
 		names[i] = strings.TrimPrefix(name, "refs/heads/")
 	}
 	return names, err
-}
-
-func (p *program) remotes() ([]string, error) {
-	out, err := p.run("remote")
-	return strings.Fields(out), err
 }
 
 // maxKnown is the maximum size of the cache of objects, in bytes.

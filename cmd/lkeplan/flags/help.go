@@ -24,15 +24,11 @@ func SetHelp(root *cobra.Command, exitCodes string) {
 		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, exitCodes))
 		return err
 	})
-	wrapLong(root)
-}
-
-// wrapLong wraps the help texts of a command and its commands.
-func wrapLong(cmd *cobra.Command) {
-	cmd.Long = Paragraphs(cmd.Long)
-	for _, sub := range cmd.Commands() {
-		wrapLong(sub)
-	}
+	printHelp := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = Paragraphs(cmd.Long)
+		printHelp(cmd, args)
+	})
 }
 
 // Paragraphs wraps the paragraphs of a help text. Those that start with white space are lists and examples, and are

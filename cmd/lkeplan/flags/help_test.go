@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,6 +23,10 @@ func TestHelpFillsLines(t *testing.T) {
 		cmd.Flags().String(fmt.Sprintf("flag-%02d", i), "", words+"`FILE` of \"lkeplan snapshot\"")
 	}
 	SetHelp(cmd, "  0  success")
+	cmd.SetOut(io.Discard)
+	if err := cmd.Help(); err != nil {
+		t.Fatal(err)
+	}
 	if !strings.HasSuffix(cmd.Long, "\n\n"+list) {
 		t.Errorf("the list has changed:\n%s", cmd.Long)
 	}

@@ -53,14 +53,7 @@ func TestPredictedApplyIsTheServersApply(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	crds, err := kube.CRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	validator, err := kube.NewValidator(crds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	validator := kube.BuiltinValidator()
 	all := wishes()
 	cases := 0
 	for _, histories := range []struct {
