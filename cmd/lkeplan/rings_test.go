@@ -110,7 +110,7 @@ func TestRingsReadsEachCluster(t *testing.T) {
 		t.Fatalf("exit code %d, %v: %s", code, err, said)
 	}
 	want := []string{
-		"dev dev Working " + commit + " it has applied the revision, and its nodes are not known to be ready yet",
+		"dev dev Working " + commit + " the cluster has applied the revision, and it is not known yet whether its nodes are ready",
 		`rest eu-1 Mismatch  its kubeconfig leads to the cluster "dev"`,
 		`rest us-1 Unknown  the kubeconfig has no context "us-1"; it has: eu-1, lke1`,
 	}
@@ -130,7 +130,7 @@ func TestRingsReadsEachCluster(t *testing.T) {
 	}{
 		{nil, 0, "NodePlan prod: no cluster reports a revision"},
 		{[]string{"--contexts", "dev=lke1", "--commit", strings.Repeat("0", 40)}, 0,
-			"it has applied 1f2c3d4a, and not this revision"},
+			"the cluster has applied 1f2c3d4a, and not this revision"},
 		{[]string{"--contexts", "dev=lke1", "-n", "other"}, 0, "unknown"},
 		{[]string{"--commit", "1f2c3d4a"}, 1, "--commit 1f2c3d4a: write all digits of the commit"},
 		{[]string{"--contexts", "prod=lke1"}, 1, `--contexts prod=lke1: no ring has the cluster "prod"`},

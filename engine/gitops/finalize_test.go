@@ -119,7 +119,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 		{name: "a guard refuses it", spec: remove, guards: config.Guards{MaxDeletedPools: 1}, stays: true,
 			waits: "The change would delete 2 pools, and the limit is 1"},
 		{name: "a pool is protected", spec: remove, guards: config.Guards{MaxDeletedPools: 2, Protected: []string{"a"}}, stays: true,
-			waits: "pool.a is protected"},
+			waits: "delete pool.a, which is protected"},
 		{name: "a window is not open", spec: remove, guards: never, stays: true, waits: "revision main@sha1:2 waits: "},
 		{name: "a revision proves itself", spec: proves, braked: true, stays: true,
 			waits: "the NodePlan is being deleted during the rollout of revision main@sha1:2. Removing the budget of the first wave from a, b"},

@@ -235,7 +235,7 @@ func TestARingDeclaredForOneDirectoryOnlyBlocks(t *testing.T) {
 		f.now = f.now.Add(time.Minute)
 		f.reconcile("dev")
 	}
-	f.blocked("eu-1", 0, "dev: it declares other rings in this revision")
+	f.blocked("eu-1", 0, "dev: the directory of the cluster declares other rings in this revision")
 }
 
 func TestAFailingRingBlocksTheNext(t *testing.T) {
@@ -292,7 +292,7 @@ func TestAnUnverifiedArtifactIsProvenByItsDigest(t *testing.T) {
 		m.worker.Sources = originSource{m.world, "main@sha1:abc"}
 	}
 	f.push("1", order)
-	f.blocked("eu-1", 0, "It waits for ring dev.")
+	f.blocked("eu-1", 0, "It waits for ring dev; ")
 	f.until("eu-1", 1)
 	f.clusters["dev"].down = true
 	if o := f.reconcile("eu-1"); strings.Contains(o.message, "waits for ring") {

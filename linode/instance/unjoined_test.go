@@ -142,7 +142,7 @@ func TestEventsReportWhyAMachineHasNotJoined(t *testing.T) {
 			play: func(w *unjoinedWorld) { w.until(9 * time.Minute) },
 			want: []string{
 				"3m0s Normal MachineNotJoined Linode 7 has not joined the cluster within 3 minutes; Linode maintains its host " +
-					"(reboot, starts at 1999-12-31T20:06:00Z), and lkeplan waits for the machine until 2000-01-01T00:06:00Z",
+					"(type reboot, starts at 1999-12-31T20:06:00Z), and lkeplan waits for the machine until 2000-01-01T00:06:00Z",
 				"8m0s " + late + "8" + silence + guess,
 			},
 			count: "0 1 0",
