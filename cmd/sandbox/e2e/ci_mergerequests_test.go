@@ -69,7 +69,7 @@ func TestMergeRequestHasReports(t *testing.T) {
 	m.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
 	m.commit("A change")
 	m.job("lkeplan:validate", 0)
-	m.contains(m.job("lkeplan:diff", 0), `"720h" → \"336h\"  replaces nodes`)
+	m.contains(m.job("lkeplan:diff", 0), `"720h" → "336h"  replaces nodes`)
 	var counts map[string]int
 	m.report("terraform.json", &counts)
 	if counts["update"] != 1 || len(counts) != 3 {
