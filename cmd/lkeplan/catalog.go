@@ -18,7 +18,7 @@ import (
 func newCatalog(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Pin the catalogue of plan types and prices",
+		Short: "Save the types and prices of Linodes",
 	}
 	cmd.AddCommand(newCatalogRefresh(env))
 	return cmd
@@ -29,7 +29,7 @@ func newCatalogRefresh(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh [FILE]",
 		Short: "Update the catalogue from the Linode API",
-		Long: `Read plan types, regions, prices and availability from the public endpoints of
+		Long: `Read plan types (kinds of Linode), regions, prices and availability from the public endpoints of
 the Linode API, without a token. Write them to FILE as text, one fact per line.
 If a request fails, FILE does not change.
 

@@ -104,7 +104,7 @@ func newDiff(env *env) *cobra.Command {
 	d.NodesFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it; diff only shows the deletions")
+		"also show the deletion of objects that were applied from this directory and are no longer in it; diff deletes nothing")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
@@ -131,8 +131,8 @@ if the pool of the node names the label, or if Kubernetes or Karpenter define
 the label.
 
 These objects keep their names and their whole spec, even if another tool has
-created them: NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and
-CapacityBuffers. CapacityBuffers also keep their namespaces and the names of the
+created them: NodePools, LinodeNodeClasses, CapacityLimits (limits over several
+pools), NodeOverlays and CapacityBuffers. CapacityBuffers also keep their namespaces and the names of the
 objects that they refer to. NodeClaims, nodes and the cluster keep their names,
 too; the cluster also keeps its ID, label and region.
 

@@ -29,7 +29,7 @@ func (o *Output) Add(cmd *cobra.Command) {
 	o.Format.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	o.Color.Flag(cmd, "color", "", "color text `WHEN`")
 	cmd.Flags().Var(&o.Files, "out",
-		"also write the result to a file: `FORMAT=FILE`; - is standard output; github-summary and github-output need no "+
+		"also write the result to a file: `FORMAT=FILE`; the FILE \"-\" is standard output; github-summary and github-output need no "+
 			"FILE; may be repeated")
 	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII (default: if the locale is not UTF-8)")
 	cmd.Flags().IntVar(&o.width, "width", 0,
