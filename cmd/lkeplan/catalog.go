@@ -34,7 +34,7 @@ the Linode API, without a token. Write them to FILE as text, one fact per line.
 If a request fails, FILE does not change.
 
 By default, FILE is the nearest lkeplan.catalog, in the working directory or
-above it. If there is none, catalog refresh creates lkeplan.catalog in the root
+above it. If there is none, the command creates lkeplan.catalog in the root
 of the repository. Commit the file: it pins the prices, as a lock file does.
 
 Each command uses the lkeplan.catalog that is nearest to its directory. If you

@@ -125,7 +125,7 @@ and pods, and what blocks the replacement of nodes. From a snapshot, diff counts
 the nodes that a pull request replaces, and simulate places the pods. They then
 need no access to the cluster.
 
-snapshot only reads the cluster, with list requests. The snapshot contains no
+The command only reads the cluster, with list requests. The snapshot contains no
 Secrets, annotations, finalizers or owners. It contains a label of a node only
 if the pool of the node names the label, or if Kubernetes or Karpenter define
 the label.
@@ -184,7 +184,7 @@ directory, with an arrow from each block to each block that it refers to.
 Nothing is evaluated, so variables need no values. Without DIR, graph reads the
 working directory.
 
-The format dot is for Graphviz. GitHub and GitLab draw mermaid in Markdown files.`,
+The format dot is for Graphviz. GitHub and GitLab draw the format mermaid in Markdown files.`,
 		Example: `  lkeplan graph -o mermaid clusters/prod
   lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
 		Args: flags.OneDirectory,

@@ -63,7 +63,7 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 	}
 	a.from.flags(cmd, env)
 	cmd.Flags().StringArrayVar(&a.guards, "guard", nil,
-		"approve only this `GUARD:ADDRESS`; may be repeated (default: all that refuse the plan)")
+		"approve only this `GUARD:ADDRESS`; may be repeated (default: all guards that refuse the plan)")
 	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
 		"allow at most `N` nodes to be deleted, drained or replaced (default: the number in the plan)")
 	cmd.Flags().Lookup("max-nodes").DefValue = "0" // the description has the default

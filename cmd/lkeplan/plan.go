@@ -167,7 +167,7 @@ func newShow(env *env) *cobra.Command {
 		Use:   "show FILE",
 		Short: "Show a saved plan",
 		Long: `Show a plan that "lkeplan plan --out FILE" has saved, in the format of --output.
-show reads no cluster.`,
+The command reads no cluster.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {

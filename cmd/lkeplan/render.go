@@ -31,8 +31,8 @@ It never changes files that lkeplan has not written.
 Flux does not prune the pools and node classes in that directory: if it did,
 their nodes would be deleted immediately, and no guard (a limit on one change) would be
 evaluated.
-Delete removed pools and node classes by hand. In contrast, "kubectl apply
---prune" deletes them.
+If you remove a pool or a node class from the directory, delete the object by hand.
+In contrast, "kubectl apply --prune" deletes it.
 
 A directory without objects is an error, because a tool that prunes by the
 output would delete all pools. --allow-empty permits it.

@@ -134,7 +134,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	s.sweep.Flag(cmd, "sweep", "",
-		"repeat the simulation with different limits on `PROPERTY` of the nodes, and list the cheapest first")
+		"repeat the simulation with different limits on `PROPERTY` of the nodes: cpu, memory or class; list the cheapest result first")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",

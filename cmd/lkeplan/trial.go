@@ -22,7 +22,7 @@ import (
 const testHelp = `Run the tests of a directory. A test is a "run" block in a file named
 *.lketest.hcl. Each run compiles the directory with the variables of the run. The
 "assert" blocks of a run check the objects, their cost, the nodes that pods would get, or what a change
-does to nodes. test reads no cluster and changes nothing.
+does to nodes. The command reads no cluster and changes nothing.
 
   run "sixty workers fit in five nodes" {
     variables {

@@ -27,7 +27,7 @@ func (o *Output) Add(cmd *cobra.Command) {
 	o.Format = Choice{Value: "text", Of: reports.Formats()}
 	o.Color = Choice{Value: "auto", Of: []string{"auto", "always", "never"}}
 	o.Format.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	o.Color.Flag(cmd, "color", "", "color text `WHEN`")
+	o.Color.Flag(cmd, "color", "", "`WHEN` to color text")
 	cmd.Flags().Var(&o.Files, "out",
 		"also write the result to a file: `FORMAT=FILE`; the FILE \"-\" is standard output; github-summary and github-output need no "+
 			"FILE; may be repeated")
