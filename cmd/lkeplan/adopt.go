@@ -22,7 +22,8 @@ import (
 )
 
 const adoptHelp = `Replace LKE pools (node pools of LKE) that Karpenter does not manage: move their
-pods to nodes of Karpenter, and delete the LKE pools. adopt does the steps that "lkeplan import --lke" prints. Apply your pools first.
+pods to nodes of Karpenter, and delete the LKE pools. adopt does the steps that
+"lkeplan import --lke" prints. Apply your pools first.
 
 adopt turns off the autoscalers of the LKE pools. Then it processes one LKE pool
 after the other. It cordons the nodes of the pool, and evicts the pods of one node

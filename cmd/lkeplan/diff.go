@@ -104,7 +104,8 @@ func newDiff(env *env) *cobra.Command {
 	d.NodesFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"also show the deletion of objects that were applied from this directory and are no longer in it; diff deletes nothing")
+		"also show the deletion of objects that were applied from this directory and are no longer in it; diff "+
+			"deletes nothing")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,

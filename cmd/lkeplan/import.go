@@ -86,7 +86,8 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster (default: the name in the objects)")
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "Linode `REGION` of the cluster (default: the region of its pools or nodes)")
 	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
-	i.mode.Flag(cmd, "mode", "", "`MODE` of the cluster: lke for LKE, instance for a cluster that you run yourself (default: the mode that the node classes need)")
+	i.mode.Flag(cmd, "mode", "", "`MODE` of the cluster: lke for LKE, instance for a cluster that you run yourself "+
+		"(default: the mode that the node classes need)")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of the cluster from the Linode API, with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",

@@ -123,8 +123,8 @@ func newNodePlanGet(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [NAME]",
 		Short: "List NodePlans, or show one",
-		Long: `List NodePlans (objects that apply commits in a cluster). The list shows whether a NodePlan is ready, which revision is
-applied, how many nodes are outdated, when the next nodes can be replaced, and
+		Long: `List NodePlans (objects that apply commits in a cluster). The list shows whether
+a NodePlan is ready, which revision is applied, how many nodes are outdated, when the next nodes can be replaced, and
 what is wrong. With NAME, show the plan, guards (limits on one change) and pools of one NodePlan. -o
 json prints the objects.`,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",

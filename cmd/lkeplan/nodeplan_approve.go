@@ -23,7 +23,8 @@ import (
 )
 
 const nodePlanApproveHelp = `Approve the pending plan of a NodePlan (an object that applies commits in a
-cluster), if a guard (a limit on one change) refuses the plan. The approval is only for this plan. It permits only what the
+cluster), if a guard (a limit on one change) refuses the plan. The approval is
+only for this plan. It permits only what the
 guards refuse now. The plan may delete, drain or replace at most the number of
 nodes that the plan shows. The approval expires after the time in --for. After the plan is applied, the
 approval cannot be used again. "lkeplan nodeplan history" shows the approval.

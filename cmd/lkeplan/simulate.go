@@ -134,7 +134,8 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	s.sweep.Flag(cmd, "sweep", "",
-		"repeat the simulation with different limits on `PROPERTY` of the nodes: cpu, memory or class; list the cheapest result first")
+		"repeat the simulation with different limits on `PROPERTY` of the nodes: cpu, memory or class; list the "+
+			"cheapest result first")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",
@@ -149,7 +150,8 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	}
 	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
-	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if there are changes: the result differs from that of --base")
+	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false,
+		"exit with 2 if there are changes: the result differs from that of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	s.effects().RejectUnused(cmd)
 	return cmd

@@ -73,7 +73,8 @@ func newStatus(env *flags.Env) *cobra.Command {
 	s.flags(cmd, env)
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "also list pools with nothing to report, and all workloads with waiting pods")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "every `TIME`, refresh the resources for which you have the permission list, but not watch")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second,
+		"every `TIME`, refresh the resources for which you have the permission list, but not watch")
 	flags.Effects{
 		"all": {
 			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",

@@ -50,8 +50,8 @@ const (
 	sourceSnapshot = "snapshot:"
 )
 
-// Add adds the flags. They "use" pods: in the help of apply, "add pods" would read as if apply created them. Only, such as
-// "only with --simulate", is when the command accepts the flags; "" if it always does.
+// Add adds the flags. They "use" pods: in the help of apply, "add pods" would read as if apply created them. Only, such
+// as "only with --simulate", is when the command accepts the flags; "" if it always does.
 func (f *Flags) Add(cmd *cobra.Command, only string) {
 	if only != "" {
 		only = "; " + only
