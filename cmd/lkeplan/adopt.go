@@ -21,9 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
-const adoptHelp = `Move pods from LKE pools that Karpenter does not manage to nodes that Karpenter
-creates, and delete these LKE pools. An LKE pool is a node pool of LKE. adopt
-does the steps that "lkeplan import --lke" prints. Apply your pools first.
+const adoptHelp = `Replace LKE pools (node pools of LKE) that Karpenter does not manage: move their
+pods to nodes of Karpenter, and delete the LKE pools. adopt does the steps that
+"lkeplan import --lke" prints. Apply your pools first.
 
 adopt turns off the autoscalers of the LKE pools. Then it processes one LKE pool
 after the other. It cordons the nodes of the pool, and evicts the pods of one node
@@ -38,8 +38,10 @@ adopt waits for pods with the annotation karpenter.sh/do-not-disrupt: "true" or
 cluster-autoscaler.kubernetes.io/safe-to-evict: "false".
 
 You need a token in LINODE_TOKEN with the scope lke:read_write, and a running
-controller. Keep an LKE pool for the controller. Before you start, remove the
-other LKE pools from Terraform, or from any other tool that manages them.`
+controller. By default, the controller does not run on nodes of Karpenter: keep an
+LKE pool for it, and name the other LKE pools instead of using --all. Before you
+start, remove the LKE pools that you adopt from Terraform, or from any other tool
+that manages them.`
 
 func newAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}

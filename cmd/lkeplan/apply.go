@@ -33,15 +33,15 @@ cost, and ask for confirmation. Then apply the objects: node classes first, then
 pools. lkeplan uses server-side apply with the field manager "lkeplan". --yes
 skips the question. Without a terminal, apply needs --yes or a saved plan.
 
-If the apply would overwrite a field that another owner, such as kubectl or
-Helm, has set, it shows the field and changes nothing. Use --force-conflicts to
+If another owner, such as kubectl or Helm, has set a field that the apply would
+overwrite, the command shows the field and changes nothing. Use --force-conflicts to
 overwrite the field. If a guard (a limit on one change) or a policy (a condition
-that a plan must meet) refuses the plan, the apply also changes nothing. The
+that a plan must meet) refuses the plan, lkeplan also changes nothing. The
 exit code is 3 in both cases.
 
 If you name a FILE that "lkeplan plan --out FILE" has saved, apply makes exactly
 the changes of that plan, without a question. If one of its objects has changed
-since, apply changes nothing, and the exit code is 4.
+since, "lkeplan apply" does nothing, and the exit code is 4.
 
 An object that is no longer in the directory stays in the cluster. With --prune,
 apply deletes it if it was applied from this directory. If a pruned pool has

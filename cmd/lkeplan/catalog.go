@@ -18,7 +18,7 @@ import (
 func newCatalog(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Pin the catalogue of plan types and prices",
+		Short: "Save the types and prices of Linodes",
 	}
 	cmd.AddCommand(newCatalogRefresh(env))
 	return cmd
@@ -29,12 +29,12 @@ func newCatalogRefresh(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh [FILE]",
 		Short: "Update the catalogue from the Linode API",
-		Long: `Read plan types, regions, prices and availability from the public endpoints of
+		Long: `Read plan types (kinds of Linode), regions, prices and availability from the public endpoints of
 the Linode API, without a token. Write them to FILE as text, one fact per line.
 If a request fails, FILE does not change.
 
 By default, FILE is the nearest lkeplan.catalog, in the working directory or
-above it. If there is none, catalog refresh creates lkeplan.catalog in the root
+above it. If there is none, the command creates lkeplan.catalog in the root
 of the repository. Commit the file: it pins the prices, as a lock file does.
 
 Each command uses the lkeplan.catalog that is nearest to its directory. If you

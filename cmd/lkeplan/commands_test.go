@@ -23,6 +23,7 @@ var severalMeanings = map[string]string{
 	"all":       "each command lists another kind of thing; as in kubectl, --all leaves nothing out",
 	"namespace": "the description names the kind of object that is in the namespace",
 	"out":       "only plan has a plan to save; in the other form the flag is the same",
+	"prune":     "only apply deletes; diff and plan show the deletions",
 	"recursive": "fmt needs no cluster block in a directory",
 }
 
@@ -86,6 +87,7 @@ func TestCommandReference(t *testing.T) {
 func commandReference(root *cobra.Command) string {
 	var b, chapters strings.Builder
 	b.WriteString("# Commands of lkeplan\n\n<!-- Generated from the program by make generate. -->\n\n" +
+		markdownOf(flags.Paragraphs(root.Long)) + "\n\n" +
 		"`lkeplan COMMAND --help` prints the same text. A flag that would have no effect is an error. [README.md](README.md) " +
 		"shows the commands at work.\n")
 	for _, group := range root.Groups() {

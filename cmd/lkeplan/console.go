@@ -36,8 +36,8 @@ read again for each expression.
 The console continues after an error. If the input is not a terminal, the exit
 code is then 1.
 
-Type help to list all functions, "help FUNCTION" to explain one, and exit to end
-the console. The function type, as in type(var.teams), exists only in the
+Type "help" to list all functions, "help FUNCTION" to explain one, and "exit" to end
+the console. The function type(), as in type(var.teams), exists only in the
 console. On a terminal, the arrow keys recall earlier lines.
 
 Without DIR, console reads the working directory.`,

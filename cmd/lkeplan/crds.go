@@ -15,8 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-const crdsHelp = `Print or apply the CRDs of NodePool, LinodeNodeClass, NodePlan and the other
-kinds that this version of lkeplan needs. The Helm chart installs them, too.`
+const crdsHelp = `Print or apply the CRDs that this version of lkeplan needs: those of NodePools,
+node classes, NodePlans (objects that apply commits) and other kinds. The Helm
+chart also installs them.`
 
 func newCRDs(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{

@@ -104,7 +104,8 @@ func newDiff(env *env) *cobra.Command {
 	d.NodesFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it; diff only shows the deletions")
+		"also show the deletion of objects that were applied from this directory and are no longer in it; diff "+
+			"deletes nothing")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
@@ -125,14 +126,14 @@ and pods, and what blocks the replacement of nodes. From a snapshot, diff counts
 the nodes that a pull request replaces, and simulate places the pods. They then
 need no access to the cluster.
 
-snapshot only reads the cluster, with list requests. The snapshot contains no
+The command only reads the cluster, with list requests. The snapshot contains no
 Secrets, annotations, finalizers or owners. It contains a label of a node only
 if the pool of the node names the label, or if Kubernetes or Karpenter define
 the label.
 
 These objects keep their names and their whole spec, even if another tool has
-created them: NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and
-CapacityBuffers. CapacityBuffers also keep their namespaces and the names of the
+created them: NodePools, LinodeNodeClasses, CapacityLimits (limits over several
+pools), NodeOverlays and CapacityBuffers. CapacityBuffers also keep their namespaces and the names of the
 objects that they refer to. NodeClaims, nodes and the cluster keep their names,
 too; the cluster also keeps its ID, label and region.
 
@@ -184,7 +185,7 @@ directory, with an arrow from each block to each block that it refers to.
 Nothing is evaluated, so variables need no values. Without DIR, graph reads the
 working directory.
 
-The format dot is for Graphviz. GitHub and GitLab draw mermaid in Markdown files.`,
+The format dot is for Graphviz. GitHub and GitLab draw the format mermaid in Markdown files.`,
 		Example: `  lkeplan graph -o mermaid clusters/prod
   lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
 		Args: flags.OneDirectory,

@@ -18,7 +18,7 @@ import (
 
 const doctorHelp = `Check the installation of lkeplan in a cluster. doctor checks the API server,
 the CRDs, the controller and its RBAC permissions, and the conditions of pools and
-NodePlans. It also finds other installations of Karpenter.
+NodePlans (objects that apply commits). It also finds other installations of Karpenter.
 
 If the environment variable LINODE_TOKEN contains a token, doctor also checks
 the scopes of the token and the LKE cluster. By default, doctor checks the

@@ -28,7 +28,8 @@ the monthly cost of the pools. Commits that change no object are not listed.
 If a line starts with !, the commit differs from its forecast. The lines below
 the table explain the difference.
 
-You need permission to read NodePlans. history also works if the controller is
+A NodePlan is the object that applies commits in a cluster. Without NAME, history
+shows all NodePlans of the namespace. You need permission to read them. history also works if the controller is
 down.`
 
 // historySettings are the flags of the command.

@@ -33,7 +33,7 @@ import (
 )
 
 const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
-CapacityLimits, and write them as HCL. import reads them from the cluster, or
+CapacityLimits (limits over several pools), and write them as HCL. import reads them from the cluster, or
 from manifests with --from. It changes nothing in the cluster. Without
 arguments, import reads all objects. To read one object, write KIND/NAME. To
 read all objects of a kind, write KIND.
@@ -77,8 +77,8 @@ func newImport(env *env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringArrayVar(&i.from, "from", nil,
-		"read objects from `FILE` instead of a cluster: YAML or JSON, a directory of such files, or - for "+
-			"standard input; may be repeated")
+		"read objects from `FILE` instead of a cluster: YAML or JSON, a directory of such files, or \"-\" (standard "+
+			"input); may be repeated")
 	flags.ClusterFlags(cmd, env, &i.access)
 	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
 		"import only objects with these labels, as with kubectl: `KEY=VALUE`")
@@ -86,7 +86,8 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster (default: the name in the objects)")
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "Linode `REGION` of the cluster (default: the region of its pools or nodes)")
 	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
-	i.mode.Flag(cmd, "mode", "", "`MODE` for a cluster of LKE, or for a cluster that you run yourself (default: the mode that the node classes need)")
+	i.mode.Flag(cmd, "mode", "", "`MODE` of the cluster: lke for LKE, instance for a cluster that you run yourself "+
+		"(default: the mode that the node classes need)")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of the cluster from the Linode API, with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
@@ -447,7 +448,7 @@ func (i *importation) named(ctx context.Context) (live []map[string]any, err err
 	return live, nil
 }
 
-const takeoverHelp = `Take over the objects that the import blocks of a directory name. The field
+const takeoverHelp = `Take over the objects that are named in the import blocks of a directory. The field
 manager "lkeplan" becomes the only owner of the fields that the directory sets.
 If you later remove a field from the directory, an apply removes it from the
 object. No previous owner can block a new value.

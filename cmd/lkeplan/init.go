@@ -68,7 +68,7 @@ lkeplan.gitlab-ci.yml. Then include this file in your .gitlab-ci.yml.`,
 		"`NAME` of the cluster (default: the name of the directory)")
 	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
 	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
-	mode.Flag(cmd, "mode", "", "`MODE` for a cluster of LKE, or for a cluster that you run yourself")
+	mode.Flag(cmd, "mode", "", "`MODE` of the cluster: lke for LKE, instance for a cluster that you run yourself")
 	ci.Flag(cmd, "ci", "", "also write guards, a budget, tests and a pipeline for `SYSTEM`")
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions) // fails only for an unknown flag
 	flags.Effects{"tier": {

@@ -25,9 +25,10 @@ const nodePlanHelp = `A NodePlan is a Kubernetes object that names a directory i
 of lkeplan applies that directory to the cluster, and applies it again after
 each commit.
 
-These commands show NodePlans, and do what a commit cannot do: approve a plan
-that guards (limits on one change) refuse, suspend, resume, and reconcile now.
-They read the namespace of --namespace, or else the namespace of the context.`
+These commands show NodePlans, and do what a commit cannot do: suspend, resume or
+reconcile a NodePlan, and approve a plan that a guard (a limit on one change)
+refuses. Each command reads the namespace of the kubeconfig context, or the
+namespace in its flag --namespace.`
 
 func newNodePlan(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "nodeplan", Short: "Show, approve and reconcile NodePlans", Long: nodePlanHelp,
@@ -122,9 +123,9 @@ func newNodePlanGet(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [NAME]",
 		Short: "List NodePlans, or show one",
-		Long: `List NodePlans. The list shows whether a NodePlan is ready, which revision is
-applied, how many nodes are outdated, when the next nodes can be replaced, and
-what is wrong. With NAME, show the plan, guards and pools of one NodePlan. -o
+		Long: `List NodePlans (objects that apply commits in a cluster). The list shows whether
+a NodePlan is ready, which revision is applied, how many nodes are outdated, when the next nodes can be replaced, and
+what is wrong. With NAME, show the plan, guards (limits on one change) and pools of one NodePlan. -o
 json prints the objects.`,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",
 		Args:    cobra.MaximumNArgs(1),
@@ -308,8 +309,9 @@ func newNodePlanHistory(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history NAME",
 		Short: "List the last revisions and their approvals",
-		Long: `List the last revisions that a NodePlan has applied or refused, newest first. If
-a user approved a revision that guards refused, the list shows the user and the
+		Long: `List the last revisions (commits) that a NodePlan has applied or refused, newest
+first. A NodePlan is an object that applies commits in a cluster. If a user
+approved a revision that guards (limits on one change) refused, the list shows the user and the
 reason. "lkeplan history" shows what happened after a revision was applied.`,
 		Example: "  lkeplan nodeplan history prod",
 		Args:    oneNodePlan,

@@ -22,8 +22,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const nodePlanApproveHelp = `Approve the pending plan of a NodePlan, if a guard (a limit on one change)
-refuses the plan. The approval is only for this plan. It permits only what the
+const nodePlanApproveHelp = `Approve the pending plan of a NodePlan (an object that applies commits in a
+cluster), if a guard (a limit on one change) refuses the plan. The approval is
+only for this plan. It permits only what the
 guards refuse now. The plan may delete, drain or replace at most the number of
 nodes that the plan shows. The approval expires after the time in --for. After the plan is applied, the
 approval cannot be used again. "lkeplan nodeplan history" shows the approval.
@@ -63,7 +64,7 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 	}
 	a.from.flags(cmd, env)
 	cmd.Flags().StringArrayVar(&a.guards, "guard", nil,
-		"approve only this `GUARD:ADDRESS`; may be repeated (default: all that refuse the plan)")
+		"approve only this `GUARD:ADDRESS`; may be repeated (default: all guards that refuse the plan)")
 	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
 		"allow at most `N` nodes to be deleted, drained or replaced (default: the number in the plan)")
 	cmd.Flags().Lookup("max-nodes").DefValue = "0" // the description has the default
@@ -175,11 +176,12 @@ func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alp
 		diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 }
 
-const nodePlanDiffHelp = `Compare a directory with the cluster as a NodePlan would apply the directory:
-with the variables of the NodePlan, its guards, its rules for pruning, and the
-fields that it lets other owners set. The cluster is only read.
+const nodePlanDiffHelp = `Show what a NodePlan (an object that applies commits in a cluster) would change
+if it applied the directory. The comparison uses the variables of the NodePlan,
+its guards (limits on one change), its rules for pruning, and the fields that it
+lets other owners set. The cluster is only read.
 
-The guards and policies of the directory are those of the commit where your
+The guards and policies (conditions that a plan must meet) of the directory are those of the commit where your
 branch left the main branch, as in "lkeplan diff". lkeplan does not read
 variables that the NodePlan takes from Secrets. If the directory needs them,
 pass them with --var.

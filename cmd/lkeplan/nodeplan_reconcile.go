@@ -36,10 +36,10 @@ func newNodePlanReconcile(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
 		Short: "Reconcile a NodePlan now, and wait",
-		Long: `Let the controller compare and apply a NodePlan now, and wait until the NodePlan
-is ready, stalled or failed. Meanwhile, show what it is waiting for. The exit
-code is 0 if the NodePlan is ready, 3 if guards refuse its plan, and 1
-otherwise.`,
+		Long: `Let the controller compare and apply a NodePlan (an object that applies commits in
+a cluster) now, and wait until the NodePlan is ready, stalled or failed. Meanwhile,
+show what it is waiting for. The exit code is 0 if the NodePlan is ready, 3 if
+guards (limits on one change) refuse its plan, and 1 otherwise.`,
 		Example: "  lkeplan nodeplan reconcile prod\n  lkeplan nodeplan reconcile prod --with-source",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,8 +102,8 @@ func newNodePlanSuspend(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "suspend NAME",
 		Short: "Suspend a NodePlan until it is resumed",
-		Long: `Suspend a NodePlan: until you resume it, the controller does not compare or
-apply it. Karpenter still creates and removes nodes for the objects in the
+		Long: `Suspend a NodePlan (an object that applies commits in a cluster): until you resume
+it, the controller does not compare or apply it. Karpenter still creates and removes nodes for the objects in the
 cluster. If Flux or another tool applies the NodePlan object from Git, it can
 resume the NodePlan.`,
 		Example: "  lkeplan nodeplan suspend prod",
@@ -127,9 +127,10 @@ resume the NodePlan.`,
 func newNodePlanResume(env *flags.Env) *cobra.Command {
 	var w reconciliation
 	cmd := &cobra.Command{
-		Use:     "resume NAME",
-		Short:   "Resume a NodePlan, and wait",
-		Long:    "Resume a suspended NodePlan, and wait for it as \"lkeplan nodeplan reconcile\" does.",
+		Use:   "resume NAME",
+		Short: "Resume a NodePlan, and wait",
+		Long: "Resume a suspended NodePlan (an object that applies commits in a cluster), and wait for it as\n" +
+			"\"lkeplan nodeplan reconcile\" does.",
 		Example: "  lkeplan nodeplan resume prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {

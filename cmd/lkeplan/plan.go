@@ -20,11 +20,12 @@ import (
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
 the plan to the file of --out. "lkeplan apply FILE" then makes exactly the
-changes of the plan. If the cluster has changed since then, apply changes nothing.
-plan only reads the cluster.
+changes of the plan. If the cluster has changed since then, "lkeplan apply" does
+nothing, and its exit code is 4. "lkeplan plan" only reads the cluster.
 
-plan also saves a plan that a guard or policy refuses, so that others can read
-it. apply refuses to apply such a plan.
+The command also saves a plan that a guard (a limit on one change) or a policy (a
+condition that a plan must meet) refuses, so that others can read the plan.
+"lkeplan apply" does not apply such a plan.
 
 If you name several directories, or use --recursive, the kubeconfig needs a context
 for each cluster. The name of the context is the name in the cluster block. With
@@ -78,7 +79,7 @@ func newPlan(env *env) *cobra.Command {
 	d.AtFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it; plan only shows the deletions")
+		"also plan the deletion of objects that were applied from this directory and are no longer in it; apply deletes them")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	out.Add(cmd)
@@ -166,7 +167,7 @@ func newShow(env *env) *cobra.Command {
 		Use:   "show FILE",
 		Short: "Show a saved plan",
 		Long: `Show a plan that "lkeplan plan --out FILE" has saved, in the format of --output.
-show reads no cluster.`,
+The command reads no cluster.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {

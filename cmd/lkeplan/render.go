@@ -29,9 +29,10 @@ kubectl. The next run deletes the files of objects that are no longer declared.
 It never changes files that lkeplan has not written.
 
 Flux does not prune the pools and node classes in that directory: if it did,
-their nodes would be deleted immediately, and no guard would be evaluated.
-Delete removed pools and node classes by hand. In contrast, "kubectl apply
---prune" deletes them.
+their nodes would be deleted immediately, and no guard (a limit on one change) would be
+evaluated.
+If you remove a pool or a node class from the directory, delete the object by hand.
+In contrast, "kubectl apply --prune" deletes it.
 
 A directory without objects is an error, because a tool that prunes by the
 output would delete all pools. --allow-empty permits it.
@@ -73,7 +74,7 @@ func newRender(env *env) *cobra.Command {
 	}
 	r.src.Flags(cmd)
 	r.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	r.target.Flag(cmd, "target", "", "add the annotations that `TOOL` needs; plain needs none")
+	r.target.Flag(cmd, "target", "", "add the annotations that `TOOL` needs: argocd for Argo CD, or plain for no annotations")
 	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed if a directory compiles to no objects")
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
 		"print the variables for the UI of Argo CD, and no objects")

@@ -23,15 +23,16 @@ import (
 const ringsHelp = `Show which clusters have applied a commit. A ring is a group of clusters. The rings
 block of a directory lists the rings in order: a ring gets a commit after all
 clusters of the previous ring have proven it. A cluster has proven a commit if the
-commit is applied and its objects were ready for the soak time of the ring.
+commit is applied and its objects were ready for the soak time of the ring (a time
+that the rings block sets).
 
-For each cluster, the table shows the applied commit, the time since which the
-objects of the commit are ready, and what the cluster is waiting for. NAME is the
-name of the NodePlan, which is the same in all clusters. Without DIR, the command
-reads the working directory.
+For each cluster, the table shows the applied commit, since when the objects of
+the commit are ready, and what the cluster is waiting for. NAME is the name of the
+NodePlan, the object that applies commits in a cluster. It must have the same name
+in all clusters. Without DIR, the command reads the working directory.
 
-For each cluster, the command uses the context of your kubeconfig with the name of
-the cluster. To use other contexts, set --contexts. If a cluster cannot be read, its
+In your kubeconfig, the command uses the context that has the name of the cluster.
+To use other contexts, set --contexts. If a cluster cannot be read, its
 state is unknown.
 
 A cluster has one of these states:
@@ -47,8 +48,8 @@ A cluster has one of these states:
   failed    the rollout of the commit was stopped or rolled back
   stopped   the NodePlan is suspended, is being deleted, or applies nothing
             because its mode is PlanOnly
-  mismatch  the context belongs to another cluster, or the cluster has applied
-            the commit with other rings than this directory declares
+  mismatch  the context belongs to another cluster, or the rings that the
+            cluster uses for the commit differ from the rings in this directory
   unknown   the cluster cannot be read
 
 You need permission to get the NodePlan in each cluster.`
@@ -83,6 +84,7 @@ func newRings(env *flags.Env) *cobra.Command {
 		"`NAMESPACE` of the NodePlan (default: that of each context)")
 	cmd.Flags().StringToStringVar(&s.contexts, "contexts", nil,
 		"use CONTEXT for CLUSTER: `CLUSTER=CONTEXT,...` (default: the context with the name of the cluster)")
+	cmd.Flags().Lookup("contexts").DefValue = "" // else pflag appends "(default [])" to the default in the text
 	cmd.Flags().StringVar(&s.commit, "commit", "",
 		"show the progress of `COMMIT`, a full SHA (default: the commit that the first ring attempted last)")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")

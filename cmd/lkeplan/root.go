@@ -39,7 +39,8 @@ func newRoot(env *env) *cobra.Command {
 		Short: "Manage node pools for LKE as HCL",
 		Long: `Manage node pools for LKE (Linode Kubernetes Engine) as HCL. lkeplan compiles the
 HCL files of a directory to Karpenter objects, shows what a change does to nodes
-and cost, and applies the objects.`,
+and cost, and applies the objects. To apply commits automatically, create a
+NodePlan: an object in the cluster that names a directory in Git.`,
 		Example:       "  lkeplan init clusters/dev\n  lkeplan validate clusters/dev",
 		Version:       flags.Version(),
 		SilenceErrors: true, // run prints them
@@ -210,7 +211,7 @@ var exitCodes = []struct {
 	{1, "an error; it takes precedence over the other codes"},
 	{flags.Changes, "there are changes, and --detailed-exitcode is set"},
 	{flags.Refused, "a guard (a limit on one change) or a policy (a condition on a plan) refuses\n" +
-		"the change; another owner has set a field of the change; or a simulated\npod gets no node"},
+		"the change; another owner, such as kubectl or Helm, has set a field that\nthe change would overwrite; or a simulated pod gets no node"},
 	{flags.Stale, "the cluster has changed since the plan was saved"},
 }
 

@@ -37,7 +37,7 @@ simulation. --workloads adds the pods of manifests: Deployments, StatefulSets,
 ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets on each node. You can repeat and
 combine these flags. The SOURCE of --workloads is one of these:
 
-  FILE           a file with manifests; - is standard input
+  FILE           a file with manifests; the FILE "-" is standard input
   DIR            all manifests in a directory. Files without Kubernetes objects
                  are skipped. If pods may be missing because a file cannot be
                  read, the report has a warning
@@ -118,7 +118,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:     "simulate [DIR]",
-		Short:   "Simulate which nodes pods get, and their cost",
+		Short:   "Show the nodes that your pods would get",
 		Long:    simulateHelp,
 		Example: simulateExamples,
 		Args:    flags.OneDirectory,
@@ -128,13 +128,14 @@ func newSimulate(env *flags.Env) *cobra.Command {
 		},
 	}
 	s.comparison.SourceFlags(cmd)
-	s.pods.Add(cmd)
+	s.pods.Add(cmd, "")
 	flags.ClusterFlags(cmd, env, &s.comparison.Access)
 	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	s.sweep.Flag(cmd, "sweep", "",
-		"repeat the simulation with different limits on `PROPERTY` of the nodes, and list the cheapest first")
+		"repeat the simulation with different limits on `PROPERTY` of the nodes: cpu, memory or class; list the "+
+			"cheapest result first")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",
@@ -149,7 +150,8 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	}
 	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
-	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
+	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false,
+		"exit with 2 if there are changes: the result differs from that of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	s.effects().RejectUnused(cmd)
 	return cmd

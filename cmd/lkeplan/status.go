@@ -21,7 +21,8 @@ const statusHelp = `Show the state of a cluster on one screen:
   * which nodes are being replaced, and what blocks the replacement
   * which plan types (kinds of Linode) are out of stock
   * whether the Linode API answers and accepts the token
-  * for each NodePlan, the applied commit and the next commit
+  * for each NodePlan (an object that applies commits), the applied commit and
+    the next commit
   * why pods wait for a node
 
 With POOL, status shows only this pool.
@@ -32,7 +33,7 @@ message of a Kubernetes object.
 You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
 resources of Karpenter and lkeplan. If you cannot list one of these resources,
-status shows which one is missing. status also works if the controller is down.
+status shows the missing permission. status also works if the controller is down.
 Prices come from the catalogue, a file with plan types, regions and prices.`
 
 type statusSettings struct {
@@ -71,8 +72,9 @@ func newStatus(env *flags.Env) *cobra.Command {
 	}
 	s.flags(cmd, env)
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
-	cmd.Flags().BoolVar(&s.all, "all", false, "list pools with nothing to report, and every waiting workload")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "every `TIME`, refresh the resources that you can list, but not watch")
+	cmd.Flags().BoolVar(&s.all, "all", false, "also list pools with nothing to report, and all workloads with waiting pods")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second,
+		"every `TIME`, refresh the resources for which you have the permission list, but not watch")
 	flags.Effects{
 		"all": {
 			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",

@@ -19,10 +19,10 @@ import (
 	"github.com/lkeplan/lkeplan/engine/testrun"
 )
 
-const testHelp = `Run the tests of a directory: the run blocks in its files named *.lketest.hcl.
-Each run compiles the directory with the variables of the run. Its assert blocks
-check the objects, their cost, the nodes that pods would get, or what a change
-does to nodes. test reads no cluster and changes nothing.
+const testHelp = `Run the tests of a directory. A test is a "run" block in a file named
+*.lketest.hcl. Each run compiles the directory with the variables of the run. The
+"assert" blocks of a run check the objects, their cost, the nodes that pods would get, or what a change
+does to nodes. The command reads no cluster and changes nothing.
 
   run "sixty workers fit in five nodes" {
     variables {

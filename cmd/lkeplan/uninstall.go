@@ -31,22 +31,24 @@ without this command, the nodes that it created stay and are billed, and objects
 with finalizers of lkeplan cannot be deleted. So before you delete the
 controller, run one of these:
 
-  --drain  The running controller drains and deletes all nodes of pools. Then
-           lkeplan deletes NodePlans, pools, node classes and the CapacityLimits
-           that it has applied. Pods move to the remaining nodes. A pod that
-           fits on none of these stays pending.
+  --drain  lkeplan deletes all pools, and the running controller drains and
+           deletes their nodes. Then lkeplan deletes all node classes and all
+           NodePlans (objects that apply commits). It also deletes the
+           CapacityLimits (limits over several pools), except those that
+           another tool manages. Pods move to the remaining nodes. If a pod
+           fits on no remaining node, it stays pending.
   --leave  Nodes, pools and all other objects stay. lkeplan removes the
            finalizers and taints that only its controller would remove. Stop the
            controller first. If you start it again, it manages the nodes again.
 
-With both flags, the command first shows what is removed, what stays and what is
+With either flag, the command first shows what is removed, what stays and what is
 still billed, and asks for confirmation. Afterwards, you can delete the controller
 and the CRDs in any order.`
 
 func newUninstall(env *flags.Env) *cobra.Command {
 	u := uninstalling{env: env}
 	cmd := &cobra.Command{
-		Use: "uninstall --drain | --leave", Short: "Drain all nodes, or keep them, and remove lkeplan", Long: uninstallHelp,
+		Use: "uninstall --drain | --leave", Short: "Prepare a cluster for the removal of lkeplan", Long: uninstallHelp,
 		Example: "  lkeplan uninstall --drain\n  lkeplan uninstall --leave --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +67,7 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
 		"do not check for the Lease of a running controller; use it with --drain if the controller runs without "+
-			"leader election, and with --leave if no controller runs")
+			"leader election, and with --leave if the cluster has no such Lease and no controller runs")
 	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Effects{"timeout": {

@@ -103,7 +103,7 @@ their subdirectories. It skips directories without a cluster block.`,
 	}
 	src.Flags(cmd)
 	some.Flags(cmd)
-	pods.Add(cmd)
+	pods.Add(cmd, "")
 	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "report warnings as errors")

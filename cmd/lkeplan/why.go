@@ -24,9 +24,9 @@ const whyHelp = `Explain the state of one object:
   claim  the same for a NodeClaim (Karpenter's request for a node)
   pool   the state of the pool, its plan types, and the pods that wait for it
 
-You can write the object as TYPE NAME or TYPE/NAME, such as pod/web. Names of
-resources are types, too, as in nodepool.karpenter.sh/general. The name of a pod can
-start with its namespace, such as pod/shop/web.
+You can write the object as TYPE NAME or TYPE/NAME, such as pod/web. TYPE can
+also be the full name of a Kubernetes resource, as in
+nodepool.karpenter.sh/general. The name of a pod can start with its namespace, such as pod/shop/web.
 
 A line of the output that starts with | continues the previous line, or quotes a
 message of a Kubernetes object.
@@ -34,7 +34,7 @@ message of a Kubernetes object.
 You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
 resources of Karpenter and lkeplan. If you cannot list one of these resources, the
-output shows which one is missing. The command also works if the controller is
+output shows the missing permission. The command also works if the controller is
 down.
 
 If the node no longer exists, the output shows why it was removed. The controller

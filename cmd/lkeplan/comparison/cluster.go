@@ -25,7 +25,8 @@ func (d *Comparison) ClusterFlag(cmd *cobra.Command) {
 
 // NodesFlag adds the flag --nodes.
 func (d *Comparison) NodesFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.Nodes, "nodes", "", "if the base is not a cluster, count the affected nodes in `PLACE`: live or snapshot:FILE")
+	cmd.Flags().StringVar(&d.Nodes, "nodes", "",
+		"count the affected nodes in `PLACE`: \"live\" (the cluster) or snapshot:FILE; only if the base is not a cluster")
 	_ = cmd.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"live", "snapshot:"},
 		cobra.ShellCompDirectiveDefault)) // fails only for an unknown flag
 }

@@ -30,7 +30,7 @@ func (d *Comparison) workloadFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&d.simulate, "simulate", false,
 		"simulate which nodes the pods get before and after the change, and what these nodes cost; without --pods and "+
 			"--workloads, simulate the "+pods)
-	d.pods.Add(cmd)
+	d.pods.Add(cmd, "only with --simulate")
 }
 
 // workloads simulates pods before and after the change.

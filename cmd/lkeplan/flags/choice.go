@@ -22,11 +22,17 @@ type Choice struct {
 	Instead map[string]string // hints for impossible values that users try
 }
 
-// Flag adds the flag to a command. The usage names the value in backquotes; the
-// possible values are appended. The shell completes them.
+// Flag adds the flag to a command. The usage names the value in backquotes. Unless it describes the possible values after
+// a colon, they are added, before a default. The shell completes them.
 func (c *Choice) Flag(cmd *cobra.Command, name, shorthand, usage string) {
-	last := len(c.Of) - 1
-	usage = fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.Of[:last], ", "), c.Of[last])
+	usage, fallback, found := strings.Cut(usage, " (default")
+	if !strings.Contains(usage, ": ") {
+		last := len(c.Of) - 1
+		usage = fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.Of[:last], ", "), c.Of[last])
+	}
+	if found {
+		usage += " (default" + fallback
+	}
 	cmd.Flags().VarP(c, name, shorthand, usage)
 	// It fails only for an unknown flag.
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.Of, cobra.ShellCompDirectiveNoFileComp))

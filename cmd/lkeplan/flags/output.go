@@ -27,10 +27,10 @@ func (o *Output) Add(cmd *cobra.Command) {
 	o.Format = Choice{Value: "text", Of: reports.Formats()}
 	o.Color = Choice{Value: "auto", Of: []string{"auto", "always", "never"}}
 	o.Format.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	o.Color.Flag(cmd, "color", "", "color text `WHEN`")
+	o.Color.Flag(cmd, "color", "", "`WHEN` to color text")
 	cmd.Flags().Var(&o.Files, "out",
-		"also write the result to a file: `FORMAT=FILE`; - is standard output; github-summary and github-output need no "+
-			"FILE; may be repeated")
+		"also write the result to a file: `FORMAT=FILE`; the FILE \"-\" is standard output; github-summary and github-output "+
+			"need no FILE; may be repeated")
 	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII (default: if the locale is not UTF-8)")
 	cmd.Flags().IntVar(&o.width, "width", 0,
 		"wrap text at `COLUMNS` (default: the width of the terminal)")

@@ -50,16 +50,20 @@ const (
 	sourceSnapshot = "snapshot:"
 )
 
-// Add adds the flags. They "assume" pods: in the help of apply, "add pods" would read as if apply created them.
-func (f *Flags) Add(cmd *cobra.Command) {
+// Add adds the flags. They "use" pods: in the help of apply, "add pods" would read as if apply created them. Only, such
+// as "only with --simulate", is when the command accepts the flags; "" if it always does.
+func (f *Flags) Add(cmd *cobra.Command, only string) {
+	if only != "" {
+		only = "; " + only
+	}
 	cmd.Flags().StringArrayVar(&f.pods, "pods", nil,
-		"assume N pods with these requests: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may be repeated")
+		"use N pods with these requests: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1"+only+"; may be repeated")
 	cmd.Flags().StringArrayVar(&f.workloads, "workloads", nil,
-		"assume the pods in `SOURCE`: a manifest, a directory of manifests, - for standard input, live for the cluster, or "+
-			"snapshot:FILE; may be repeated")
+		"use the pods in `SOURCE`: a manifest, a directory of manifests, \"-\" (standard input), \"live\" (the cluster), or "+
+			"snapshot:FILE"+only+"; may be repeated")
 	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
-		"assume also the DaemonSets that LKE installs on each node, unless --workloads contains them; "+
-			"--lke-daemonsets=false leaves them out")
+		"also use the DaemonSets that LKE installs on each node, unless --workloads contains them"+only+
+			"; --lke-daemonsets=false leaves them out")
 	flags.Renamed(cmd, "live", "workloads", true, func(text string) (string, error) {
 		if on, err := strconv.ParseBool(text); err != nil || !on {
 			return "", err
