@@ -172,7 +172,7 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
 	p.Line(0, "NodePlan %s", nodeplan.Key(np))
 	writePlanOf(p, np)
-	p.Line(0, "The approval lifts %s, for at most %s, until %s. %s gives it.", strings.Join(a.Guards, ", "),
+	p.Line(0, "The approval permits what %s refuses, for at most %s, until %s. It is from %s.", strings.Join(a.Guards, ", "),
 		diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 }
 

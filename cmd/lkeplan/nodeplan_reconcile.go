@@ -104,8 +104,8 @@ func newNodePlanSuspend(env *flags.Env) *cobra.Command {
 		Short: "Suspend a NodePlan until it is resumed",
 		Long: `Suspend a NodePlan (an object that applies commits in a cluster): until you resume
 it, the controller does not compare or apply it. Karpenter still creates and removes nodes for the objects in the
-cluster. If Flux or another tool applies the NodePlan object from Git, it can
-resume the NodePlan.`,
+cluster. If Flux or another tool applies the NodePlan object from Git, that tool may resume
+the NodePlan.`,
 		Example: "  lkeplan nodeplan suspend prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -39,8 +39,8 @@ combine these flags. The SOURCE of --workloads is one of these:
 
   FILE           a file with manifests; the FILE "-" is standard input
   DIR            all manifests in a directory. Files without Kubernetes objects
-                 are skipped. If pods may be missing because a file cannot be
-                 read, the report has a warning
+                 are skipped. If a file cannot be read, the report warns that
+                 pods may be missing
   live           all pods and DaemonSets of the cluster, which is only read
   snapshot:FILE  all pods and DaemonSets in a file of "lkeplan snapshot"
 
@@ -151,7 +151,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false,
-		"exit with 2 if there are changes: the result differs from that of --base")
+		"exit with 2 if the result differs from the result of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	s.effects().RejectUnused(cmd)
 	return cmd

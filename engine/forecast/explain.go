@@ -209,16 +209,16 @@ func Progress(e lkeplanv1alpha1.RevisionForecast, row lkeplanv1alpha1.ForecastRo
 		}
 		return diag.Counted(*n, "replaced node")
 	}
-	text := fmt.Sprintf("commit %s forecast %s and %s a month; so far %s and %s a month on average", CommitText(e),
+	text := fmt.Sprintf("the forecast of commit %s was %s and %s a month; so far %s and %s a month on average", CommitText(e),
 		nodes(row.Forecast.Replaced), RangeText(row.Forecast), nodes(&row.Actual.Replaced), CostText(row.Actual.CostMean))
 	if row.Actual.Seconds <= 0 {
-		text = fmt.Sprintf("commit %s forecast %s and %s a month; nothing is measured yet", CommitText(e),
+		text = fmt.Sprintf("the forecast of commit %s was %s and %s a month; nothing is measured yet", CommitText(e),
 			nodes(row.Forecast.Replaced), RangeText(row.Forecast))
 	}
 	if slices.ContainsFunc(Findings(e, drift), func(f Finding) bool {
 		return f.Outside && (row.Name == "" || f.Pool == row.Name)
 	}) {
-		text += "; outside of the forecast: see lkeplan history"
+		text += "; this is outside of the forecast: see lkeplan history"
 	}
 	return text
 }

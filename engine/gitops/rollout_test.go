@@ -301,7 +301,7 @@ func TestRemovedNodesDoNotCountForWave(t *testing.T) {
 	for range 22 {
 		i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
 		p.claims = slices.Delete(p.claims, i, i+1)
-		p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created yet", "two, 1", "")
+		p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes have been ready for 2m; 1 not created yet", "two, 1", "")
 	}
 	i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
 	p.claims = slices.Delete(p.claims, i, i+1) // the last one
@@ -320,7 +320,7 @@ func TestOldNodesDoNotCountForWave(t *testing.T) {
 	p.put(was)
 	p.push("two")
 	p.after(time.Minute)
-	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created yet", "two, 1", "")
+	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes have been ready for 2m; 1 not created yet", "two, 1", "")
 	p.replace("web")
 	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "")
 }

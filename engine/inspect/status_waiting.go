@@ -203,7 +203,7 @@ func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 func (w *reader) silence(pod *corev1.Pod, pools []string) string {
 	switch age, waiting := w.Now.Sub(pod.CreationTimestamp.Time), len(keep(w.Pods, PodWaits)); {
 	case waiting > mostPlaced:
-		return fmt.Sprintf("not all of them are checked, because %d pods are waiting: lkeplan why pod NAME checks one pod", waiting)
+		return fmt.Sprintf("only some pods are checked, because %d pods are waiting: lkeplan why pod NAME checks one pod", waiting)
 	case len(w.Snapshot.Pools) == 0:
 		return "there is no pool"
 	case len(pools) == 0:

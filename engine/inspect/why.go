@@ -194,7 +194,7 @@ func (w *reader) absent(what, namespace, name string, names []string) error {
 	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
 	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
-		text += fmt.Sprintf(" now; whether it existed before is unknown, because the journal of removed nodes is on the "+
+		text += fmt.Sprintf(" now; whether it existed before is unknown, because removed nodes are recorded in "+
 			"LinodeNodeClasses: %s", journal)
 	}
 	for _, e := range w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name}) {

@@ -43,8 +43,8 @@ func (w *reader) pod(ctx context.Context, a *Answer) error {
 		return nil
 	}
 	if w.region == "" {
-		return fmt.Errorf("the region of the cluster is unknown: no node has the label %s, and no LinodeNodeClass has the "+
-			"annotation %s, which the controller writes%s; name the region with --region",
+		return fmt.Errorf("the region of the cluster is unknown: no node has the label %s, and no LinodeNodeClass that "+
+			"can be read has the annotation %s%s; name the region with --region",
 			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion, w.but(kindsOfRegion...))
 	}
 	asks := w.storageOf(ctx, pod)

@@ -60,7 +60,7 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 		drift = drifted.Reason
 		text, known := drifts[drifted.Reason]
 		if window := maintenance.Of(nc); drift == string(nodeclaim.MaintenanceDrifted) && window != nil {
-			text, known = w.work(window)+", and its LinodeNodeClass replaces nodes before maintenance", true
+			text, known = w.work(window)+", for which its LinodeNodeClass replaces nodes", true
 		}
 		if !known {
 			text = fmt.Sprintf("Karpenter reports that the node has drifted: %q", drifted.Reason)

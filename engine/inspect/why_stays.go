@@ -243,7 +243,7 @@ func (w *reader) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string
 // scheduler.
 func (w *reader) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
 	if len(pods) == 0 {
-		return []string{"no pod blocks the removal: the node has only pods of DaemonSets"}, nil
+		return []string{"no pod needs the node, which has only pods of DaemonSets"}, nil
 	}
 	fresh, refused, err := w.moved(ctx, nc, pods)
 	switch {

@@ -160,7 +160,7 @@ func onlyScheduled(c *checker, p *pool) {
 	}
 	which := "nodes"
 	if len(open) < len(reasons) {
-		which = "nodes that are " + joined(open)
+		which = "nodes that are " + strings.Join(open, " or ")
 	}
 	c.report(p.object.Addr, budgetPath(first)+".schedule",
 		"This budget limits disruption only while its schedule is active. At other times no budget applies: all %s may be "+

@@ -60,7 +60,7 @@ func (m LKEImport) inTerraform(c LKECluster) []string {
 		lines = append(lines, "Before you delete an LKE pool, write this in Terraform. Otherwise the next terraform apply creates it again:",
 			"", "    # in "+c.Address)
 	} else {
-		lines = append(lines, "Before the first node, write this in Terraform. Otherwise the next terraform apply deletes the LKE pools "+
+		lines = append(lines, "Before lkeplan creates its first node, write this in Terraform. Otherwise the next terraform apply deletes the LKE pools "+
 			"of lkeplan, and creates deleted ones again:", "", "    # in "+c.Address, "    external_pool_tags = [\""+capacity.Mark+"\"]")
 	}
 	lines = append(lines, "    lifecycle {", "      ignore_changes = [pool, k8s_version]", "    }", "")

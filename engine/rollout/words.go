@@ -23,7 +23,7 @@ func (t Terms) failed(p Pool, s standing) string {
 // state describes the progress of a pool. The guess is used if the reason for missing nodes is
 // unknown.
 func (t Terms) state(p Pool, s standing, guess string) string {
-	parts := []string{fmt.Sprintf("%d of %d new nodes good", min(s.good, s.need), s.need)}
+	parts := []string{fmt.Sprintf("%d of %d new nodes have been ready for %s", min(s.good, s.need), s.need, text(t.Stable))}
 	add := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))

@@ -1,5 +1,5 @@
-# Later changes: blocks with a new label, objects that another tool
-# created, removed blocks, and a policy that limits what a change may do.
+# Later changes: renamed blocks, objects that another tool created,
+# removed blocks, and a policy that limits what a change may do.
 
 cluster {
   name   = "prod"
@@ -22,7 +22,7 @@ pool "legacy" {
   limits       = { cpu = 48 }
 }
 
-# The block was pool "web" before. Without this block, the object "web"
+# pool "frontend" was pool "web" before. Without moved, the object "web"
 # would be deleted with its nodes, and "frontend" would be created.
 moved {
   from = pool.web

@@ -139,7 +139,7 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 		said.silent, said.silentAt = true, now
 		why := lastWords(report, age)
 		if report == nil && joinOf(nc) != linodev1alpha1.BootstrapCustom { // a template may have no reports
-			why += ": it may not boot, may not reach or trust the API server, or may have a wrong clock"
+			why += ": perhaps it does not boot, does not reach or trust the API server, or has a wrong clock"
 		}
 		i.cfg.Events.Eventf(nc, each, corev1.EventTypeWarning, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
 			"Linode %d has not joined the cluster within %d minutes and is deleted after %d; its console: "+

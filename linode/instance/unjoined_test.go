@@ -111,7 +111,7 @@ func TestEventsReportWhyAMachineHasNotJoined(t *testing.T) {
 		after   = " minutes and is deleted after 15; "
 		console = "its console: ssh -t USER@lish-us-ord.linode.com prod-c1b41cff14418523db5f; "
 		silence = after + console + "the Linode has not reported why"
-		guess   = ": it may not boot, may not reach or trust the API server, or may have a wrong clock"
+		guess   = ": perhaps it does not boot, does not reach or trust the API server, or has a wrong clock"
 		over    = "Warning MachineNotJoined Linode 7 has not joined the cluster within 15 minutes and is deleted: "
 	)
 	for name, c := range map[string]struct {

@@ -149,7 +149,7 @@ func (f *fluxed) badCommitsChangeNothing(more string) {
 		{map[string]string{"main.lke.hcl": fleet("", "general"),
 			"more.lke.hcl": more + "\npool \"bad\" {\n  node_class = node_class.nosuch\n}\n"},
 			lkeplanv1alpha1.ReasonCompileFailed, []string{"more.lke.hcl:15", "nosuch"}},
-		{map[string]string{"main.lke.hcl": fleet("")}, lkeplanv1alpha1.ReasonGuarded, []string{"3 pools would be deleted"}},
+		{map[string]string{"main.lke.hcl": fleet("")}, lkeplanv1alpha1.ReasonGuarded, []string{"would delete 3 pools"}},
 		{nil, lkeplanv1alpha1.ReasonCompileFailed, []string{"no "}},
 	} {
 		np := f.reached(f.push(bad.files), bad.reason)
@@ -223,7 +223,7 @@ func (f *fluxed) prunesPastTheGuardsOnly(main string) {
 	t := f.t
 	t.Helper()
 	np := f.reached(f.push(map[string]string{"main.lke.hcl": main}), lkeplanv1alpha1.ReasonGuarded)
-	mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), "2 pools would be deleted")
+	mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), "would delete 2 pools")
 	if got := f.pools(); len(got) != 3 {
 		t.Errorf("pools %v: a deleted file was pruned past the guard", got)
 	}

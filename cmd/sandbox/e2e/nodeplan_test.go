@@ -74,7 +74,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	// Two deletions wait for approval; one does not.
 	s.source("fleet", fleet("", "a"))
 	waiting := s.untilPlan("fleet", "it waits for approval of its plan", awaitsApproval)
-	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "2 pools would be deleted")
+	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "would delete 2 pools")
 	if len(s.pools()) != 3 {
 		t.Errorf("pools %v were deleted without approval", s.pools())
 	}

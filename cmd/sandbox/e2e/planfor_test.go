@@ -58,7 +58,7 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	if got := planned.Plan; got.Update != 1 || got.Delete != 2 || !strings.HasSuffix(got.Revision, asked) {
 		t.Errorf("the plan of the pull request is %+v", got)
 	}
-	if len(planned.Guards) == 0 || !strings.Contains(planned.Guards[0].Message, "2 pools would be deleted") {
+	if len(planned.Guards) == 0 || !strings.Contains(planned.Guards[0].Message, "would delete 2 pools") {
 		t.Errorf("guards of the pull request's plan: %v", planned.Guards)
 	}
 	s.untilPlan("pr-7", "an event warns of the plan", func(*lkeplanv1alpha1.NodePlan) bool {

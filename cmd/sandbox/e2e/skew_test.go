@@ -74,7 +74,7 @@ func (p pair) nodePlans() {
 
 	p.says(p.ours, 0, about("suspend")...)
 	p.source("fleet", fleet("", "a"))
-	mustContain(p.t, p.says(p.ours, 3, about("resume")...), "2 pools would be deleted")
+	mustContain(p.t, p.says(p.ours, 3, about("resume")...), "2 pools")
 	mustContain(p.t, p.says(p.ours, 0, about("get")...), "max_deleted_pools", "pool.b")
 	p.says(p.ours, 0, about("approve", "--yes", "--reason", "They are empty.")...)
 	p.untilPlan("fleet", "the approved plan is applied", func(np *lkeplanv1alpha1.NodePlan) bool {
