@@ -25,14 +25,15 @@ type Policy struct {
 }
 
 // Evaluate returns an error if the change violates the policy. The plan is a value of
-// planvalue.Type. The result is unknown if the policy depends on an unknown value.
-func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
+// planvalue.Type, and nulls are why parts of it are null, as in [eval.Root]. The result is unknown if the
+// policy depends on an unknown value.
+func (p Policy) Evaluate(plan cty.Value, nulls map[string]string) (decided bool, diags hcl.Diagnostics) {
 	plan, err := eval.ConvertMetered(plan, Type())
 	if err != nil {
 		return false, hcl.Diagnostics{diag.Error("Unexpected form of plan",
 			fmt.Sprintf("The policy %q cannot be evaluated for this plan: %v.", p.Name, err))}
 	}
-	scope := p.in.scope.With("plan", eval.Root{Value: plan})
+	scope := p.in.scope.With("plan", eval.Root{Value: plan, Nulls: nulls})
 	diags = p.in.assert(schemas.Policy, p.block, "Policy violated", scope)
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	attr := content.Attributes["condition"]

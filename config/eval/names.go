@@ -107,7 +107,7 @@ func mixed(root string, at hcl.Range) hcl.Diagnostics {
 }
 
 // Explain adds the attribute that was probably meant to HCL's diagnostics. For functions, it
-// replaces HCL's suggestion, which varies between runs.
+// replaces HCL's suggestion, which varies between runs. For operations with null, it names what is null.
 func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
@@ -121,6 +121,9 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 				d.Detail += " \"lkeplan docs\" lists all functions."
 			}
 		}
+		if detail, ok := strings.CutPrefix(d.Detail, "Error during operation: "); ok {
+			d.Detail = s.failedOperation(d, detail)
+		}
 		missing := d.Summary == "Unsupported attribute" || d.Summary == "Invalid index"
 		if !missing || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
 			continue
@@ -130,6 +133,51 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 		}
 	}
 	return diags
+}
+
+// failedOperation explains an operation that has no result. HCL does not name the operand that is null.
+func (s *Scope) failedOperation(d *hcl.Diagnostic, detail string) string {
+	if !strings.HasPrefix(detail, "argument must not be null") {
+		return "The operation has no result: " + detail
+	}
+	for _, operand := range operands(d.Expression) {
+		reference, diags := hcl.AbsTraversalForExpr(operand)
+		if diags.HasErrors() {
+			continue
+		}
+		value, diags := reference.TraverseAbs(d.EvalContext)
+		if diags.HasErrors() || !value.IsNull() {
+			continue
+		}
+		name := diag.Written(reference)
+		_, rest, _ := strings.Cut(name, ".")
+		text := fmt.Sprintf("%s is null, and an operation needs a value.", name)
+		if why := s.roots[reference.RootName()].Nulls[rest]; why != "" {
+			text += " " + why
+		}
+		return text
+	}
+	return "An operand is null, and an operation needs a value."
+}
+
+// operands returns the operands of an operation, without parentheses.
+func operands(expr hcl.Expression) (all []hcl.Expression) {
+	switch e := expr.(type) {
+	case *hclsyntax.BinaryOpExpr:
+		all = []hcl.Expression{e.LHS, e.RHS}
+	case *hclsyntax.UnaryOpExpr:
+		all = []hcl.Expression{e.Val}
+	}
+	for i := range all {
+		for {
+			inner, ok := all[i].(*hclsyntax.ParenthesesExpr)
+			if !ok {
+				break
+			}
+			all[i] = inner.Expression
+		}
+	}
+	return all
 }
 
 // attributeHint returns a hint about the step of a reference that a diagnostic is about.

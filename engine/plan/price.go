@@ -84,6 +84,8 @@ type Cost struct {
 	Alone *Ceiling `json:",omitempty"`
 	// FloorUnknown reports that the floor lacks nodes whose price is unknown.
 	FloorUnknown bool
+	// Open are the addresses of the pools whose cost no limit bounds, for messages; only of a total.
+	Open []string `json:"-"`
 }
 
 // Uncapped is the ceiling without limits blocks.
@@ -183,6 +185,9 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 		sum := total.Plus(c)
 		total.Floor, total.FloorUnknown = sum.Floor, sum.FloorUnknown
 		alone = alone.plus(c.Uncapped())
+		if c.Ceiling.Unlimited {
+			total.Open = append(total.Open, o.Addr.String())
+		}
 		pools = append(pools, pricedPool{o.Name(), nodes, c})
 	}
 	if total.Ceiling, total.By = together(pools, limits); total.Ceiling != alone {
