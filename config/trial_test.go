@@ -38,7 +38,7 @@ func TestAssertionsFailClosed(t *testing.T) {
 			"known.cost.most is null, and an operation needs a value. No pool has limits."},
 		{"null of a function", `known.nodes + jsondecode("null") > 2`, "An operand is null, and an operation needs a value."},
 		{"null behind not", `!known.cost.most`, "known.cost.most is null"},
-		{"no result", `known.nodes / 0 > 2`, "by zero"},
+		{"no result", `known.nodes / 0 > 2`, "The operation has no result: the result contains"},
 		{"no bool", `known.nodes`, "A condition must be true or false."},
 		{"unknown", `known.rolled == 0`, "depends on a value that is not known"},
 		{"unknown behind try", `try(known.rolled == 0, true)`, "depends on a value that is not known"},

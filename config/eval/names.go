@@ -169,15 +169,20 @@ func operands(expr hcl.Expression) (all []hcl.Expression) {
 		all = []hcl.Expression{e.Val}
 	}
 	for i := range all {
-		for {
-			inner, ok := all[i].(*hclsyntax.ParenthesesExpr)
-			if !ok {
-				break
-			}
-			all[i] = inner.Expression
-		}
+		all[i] = bare(all[i])
 	}
 	return all
+}
+
+// bare is an expression without parentheses and counters.
+func bare(expr hcl.Expression) hcl.Expression {
+	switch e := expr.(type) {
+	case *charged:
+		return bare(e.Expression)
+	case *hclsyntax.ParenthesesExpr:
+		return bare(e.Expression)
+	}
+	return expr
 }
 
 // attributeHint returns a hint about the step of a reference that a diagnostic is about.

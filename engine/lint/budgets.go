@@ -101,8 +101,8 @@ func neverOpens(c *checker, p *pool) {
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
 		"The budget allows no disruption, %s: no node is ever consolidated, and a change of the pool does not reach "+
-			"existing nodes until they expire. Allow at least one node, or give the budget a schedule and a shorter "+
-			"duration.", when)
+			"existing nodes until they expire. Allow at least one node, or give the budget a schedule and a "+
+			"duration that ends before the next window starts.", when)
 }
 
 // blocksDrift finds budgets that block the replacement of nodes.

@@ -34,7 +34,7 @@ func (c *checker) labels() {
 	}
 	for _, what := range slices.Sorted(maps.Keys(missing)) {
 		c.find(lint.LabelOfNoPool, config.Addr{}, "",
-			"Pods of %s select nodes by %s, which no pool sets.", joined(missing[what]), what)
+			"%s: the pods select nodes by %s, which no pool sets.", joined(missing[what]), what)
 	}
 }
 

@@ -98,8 +98,8 @@ func (c *checker) startupTaints() {
 			}
 			if !tolerated {
 				c.find(lint.StartupTaintStays, p.addr, fmt.Sprintf("spec.template.spec.startupTaints.%d", i),
-					"None of %s tolerates the startup taint %s, so none of them can start on a new node and remove the taint.",
-					diag.Counted(len(sets), "DaemonSet"), t.ToString())
+					"No DaemonSet of the manifests (%d checked) tolerates the startup taint %s, so no agent can start on a new "+
+						"node and remove the taint.", len(sets), t.ToString())
 			}
 		}
 	}

@@ -42,8 +42,8 @@ func (d *Comparison) compileBase(
 		return against, rules, err
 	case "", "git", "dir":
 		if d.rules != "" {
-			return against, rules, errors.New("--guards is for a cluster or a plan as the base; otherwise guards and policies " +
-				"are read from the base")
+			return against, rules, errors.New("--guards needs --base live, --base snapshot:FILE or --base plan:FILE; with any other base, guards and " +
+				"policies are read from the base")
 		}
 		c.Base, against, rules, err = d.configuration(ctx, c, d.Base, opts)
 		return against, rules, err
