@@ -49,18 +49,18 @@ func (p Policy) Evaluate(plan cty.Value, nulls map[string]string) (decided bool,
 	return condition.IsKnown() || diags.HasErrors(), diags
 }
 
-// Source returns the source of the policy's arguments, ordered by name. Files are those of the
-// module.
+// Source returns the source of the policy's arguments, ordered by name, with commas between them. Files are those of
+// the module.
 func (p Policy) Source(files map[string]*hcl.File) string {
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
-	var text strings.Builder
+	var all []string
 	for _, name := range slices.Sorted(maps.Keys(content.Attributes)) {
 		at := content.Attributes[name].Expr.Range()
 		if file := files[at.Filename]; file != nil && at.CanSliceBytes(file.Bytes) {
-			fmt.Fprintf(&text, "%s = %s\n", name, at.SliceBytes(file.Bytes))
+			all = append(all, fmt.Sprintf("%s = %s", name, at.SliceBytes(file.Bytes)))
 		}
 	}
-	return text.String()
+	return strings.Join(all, ", ")
 }
 
 // policies reads the policy blocks and evaluates them with a plan of which only the type is known,

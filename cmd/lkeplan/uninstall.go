@@ -48,7 +48,7 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "uninstall --drain | --leave", Short: "Drain all nodes, or keep them, and remove lkeplan", Long: uninstallHelp,
 		Example: "  lkeplan uninstall --drain\n  lkeplan uninstall --leave --yes",
-		Args:    cobra.NoArgs,
+		Args:    flags.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if u.drain == u.leave {
 				return errors.New("usage: lkeplan uninstall --drain | --leave: drain the nodes, or keep them")

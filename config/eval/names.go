@@ -36,7 +36,7 @@ func Suggest(given string, names []string) string {
 		}
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
 		likelier := d < bestDistance || d == bestDistance && name < best
-		if likelier && d < 3 && d < len(name) && (d < 2 || similar(given, name)) {
+		if likelier && d < 3 && d < len(name) && (d < 2 || 2*d < max(len(name), len(given)) && similar(given, name)) {
 			best, bestDistance = name, d
 		}
 	}
@@ -77,12 +77,27 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	case len(roots) == 0:
 		detail = fmt.Sprintf("The value of a variable must be literal, so it cannot refer to %q. To compute a "+
 			"value, declare a local. Write text in quotes.", name)
+	case len(reference) == 1 && s.named(name) != "":
+		detail += fmt.Sprintf(" Did you mean %s? Write text in quotes: %q.", s.named(name), name)
 	case len(reference) == 1:
 		detail += fmt.Sprintf(" Write text in quotes: %q.", name)
 	default:
 		detail += fmt.Sprintf(" References start with one of: %s.", strings.Join(roots, ", "))
 	}
 	return hcl.Diagnostics{diag.At("Unknown name", detail, reference.SourceRange())}
+}
+
+// named is the reference to what has a name, without its root, such as node_class.default of default; "" if there is
+// nothing of this name.
+func (s *Scope) named(name string) string {
+	var all []string
+	for root, of := range s.roots {
+		if of.Absent == "" && of.Table != nil && of.Table.Nodes[name] != nil {
+			all = append(all, root+"."+name)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " or ")
 }
 
 func (s *Scope) unknownName(t *Table, name string, at hcl.Range) hcl.Diagnostics {

@@ -59,7 +59,7 @@ func (c Ceiling) plus(other Ceiling) Ceiling {
 	}
 }
 
-// String writes the amount, rounded up to dollars, such as $1,152 or "unknown, at least $1,152"; unlimited; or unknown.
+// String writes the amount, rounded up to dollars, such as $1,152 or "at least $1,152"; unlimited; or unknown.
 func (c Ceiling) String() string {
 	amount := ((c.Monthly + catalog.Dollar - 1) / catalog.Dollar * catalog.Dollar).Text()
 	switch {
@@ -68,7 +68,7 @@ func (c Ceiling) String() string {
 	case c.AtLeast && c.Monthly == 0:
 		return "unknown"
 	case c.AtLeast:
-		return "unknown, at least " + amount
+		return "at least " + amount
 	}
 	return amount
 }
