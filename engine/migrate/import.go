@@ -128,7 +128,7 @@ func prepare(validator *kube.Validator,
 	for _, live := range objects {
 		object, ok := targetOf(live)
 		if !ok {
-			return nil, nil, fmt.Errorf("there is no block for a %s", manifest.Kind(live))
+			return nil, nil, fmt.Errorf("lkeplan has no block for a %s", manifest.Kind(live))
 		}
 		authored := kube.Authored(live)
 		authored["apiVersion"] = object.APIVersion
@@ -280,7 +280,7 @@ func Choose(objects []manifests.Object, names []string, selector string) ([]mani
 			return nil, fmt.Errorf("there is no %s: no object of a kind that import reads was found (%s)", name, kinds)
 		}
 		if !found[name] {
-			return nil, fmt.Errorf("there is no %s; there are %s", name, diag.OneLine(objectNames(objects)))
+			return nil, fmt.Errorf("there is no %s; the objects are: %s", name, diag.OneLine(objectNames(objects)))
 		}
 	}
 	if len(chosen) == 0 {
