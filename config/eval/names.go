@@ -36,7 +36,7 @@ func Suggest(given string, names []string) string {
 		}
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
 		likelier := d < bestDistance || d == bestDistance && name < best
-		if likelier && d < 3 && d < len(name) && (d < 2 || 2*d < max(len(name), len(given)) && similar(given, name)) {
+		if likelier && d < 3 && d < len(name) && (d < 2 || similar(given, name)) {
 			best, bestDistance = name, d
 		}
 	}
@@ -46,11 +46,15 @@ func Suggest(given string, names []string) string {
 func abs(n int) int { return max(n, -n) }
 
 // similar reports whether two names have the same beginning or end, so two typing errors may separate
-// them.
+// them. The same end means little if half of a name differs: yaml is not meant to be html.
 func similar(a, b string) bool {
 	const alike = 2
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	return len(a) >= alike && len(b) >= alike && (a[:alike] == b[:alike] || a[len(a)-alike:] == b[len(b)-alike:])
+	if len(a) < alike || len(b) < alike {
+		return false
+	}
+	long := max(len(a), len(b)) > 2*alike
+	return a[:alike] == b[:alike] || long && a[len(a)-alike:] == b[len(b)-alike:]
 }
 
 // DidYouMean returns a suggestion as a sentence, with a leading space, or "".
