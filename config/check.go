@@ -40,8 +40,12 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 		return diags
 	}
 	if len(condition.Expr.Variables()) == 0 {
-		return hcl.Diagnostics{diag.AtExpression("Constant condition",
-			"The condition contains no references, so it is always true or always false.", condition.Expr)}
+		example := "var.NAME"
+		if table.Type == schemas.Policy.Type {
+			example = "plan.nodes.deleted"
+		}
+		return hcl.Diagnostics{diag.AtExpression("Constant condition", "The condition contains no references, so it checks "+
+			"nothing. Refer to the value that it must check, such as "+example+".", condition.Expr)}
 	}
 	v, ctx, diags := scope.Private().Value(condition.Expr)
 	if diags.HasErrors() {

@@ -25,14 +25,15 @@ type Policy struct {
 }
 
 // Evaluate returns an error if the change violates the policy. The plan is a value of
-// planvalue.Type. The result is unknown if the policy depends on an unknown value.
-func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
+// planvalue.Type, and nulls are why parts of it are null, as in [eval.Root]. The result is unknown if the
+// policy depends on an unknown value.
+func (p Policy) Evaluate(plan cty.Value, nulls map[string]string) (decided bool, diags hcl.Diagnostics) {
 	plan, err := eval.ConvertMetered(plan, Type())
 	if err != nil {
 		return false, hcl.Diagnostics{diag.Error("Unexpected form of plan",
 			fmt.Sprintf("The policy %q cannot be evaluated for this plan: %v.", p.Name, err))}
 	}
-	scope := p.in.scope.With("plan", eval.Root{Value: plan})
+	scope := p.in.scope.With("plan", eval.Root{Value: plan, Nulls: nulls})
 	diags = p.in.assert(schemas.Policy, p.block, "Policy violated", scope)
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	attr := content.Attributes["condition"]
@@ -48,18 +49,18 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	return condition.IsKnown() || diags.HasErrors(), diags
 }
 
-// Source returns the source of the policy's arguments, ordered by name. Files are those of the
-// module.
+// Source returns the source of the policy's arguments, ordered by name, with commas between them. Files are those of
+// the module.
 func (p Policy) Source(files map[string]*hcl.File) string {
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
-	var text strings.Builder
+	var all []string
 	for _, name := range slices.Sorted(maps.Keys(content.Attributes)) {
 		at := content.Attributes[name].Expr.Range()
 		if file := files[at.Filename]; file != nil && at.CanSliceBytes(file.Bytes) {
-			fmt.Fprintf(&text, "%s = %s\n", name, at.SliceBytes(file.Bytes))
+			all = append(all, fmt.Sprintf("%s = %s", name, at.SliceBytes(file.Bytes)))
 		}
 	}
-	return text.String()
+	return strings.Join(all, ", ")
 }
 
 // policies reads the policy blocks and evaluates them with a plan of which only the type is known,

@@ -41,19 +41,19 @@ policy "no_mass_roll" {
 			"simulate": config.Unsimulated(),
 		})
 	}
-	if decided, diags := policy.Evaluate(plan(3)); !decided || len(diags) > 0 {
+	if decided, diags := policy.Evaluate(plan(3), nil); !decided || len(diags) > 0 {
 		t.Errorf("kept: %v", diags)
 	}
-	decided, diags := policy.Evaluate(plan(14))
+	decided, diags := policy.Evaluate(plan(14), nil)
 	if !decided || len(diags) != 1 || diags[0].Summary != "Policy violated" ||
 		diags[0].Detail != "This change rolls 14 of 14 nodes. Split it." {
 		t.Errorf("broken: %v", diags)
 	}
-	if decided, diags := policy.Evaluate(cty.EmptyObjectVal); decided || len(diags) != 1 ||
+	if decided, diags := policy.Evaluate(cty.EmptyObjectVal, nil); decided || len(diags) != 1 ||
 		!strings.Contains(diags[0].Detail, "cannot be evaluated for this plan") {
 		t.Errorf("of another form: %v", diags)
 	}
-	if decided, diags := policy.Evaluate(cty.UnknownVal(config.Type())); decided || len(diags) > 0 {
+	if decided, diags := policy.Evaluate(cty.UnknownVal(config.Type()), nil); decided || len(diags) > 0 {
 		t.Errorf("of a plan that is not known: decided %v, %v", decided, diags)
 	}
 }
@@ -108,7 +108,7 @@ policy "p" {
 			t.Fatalf("%s: %v", condition, diags)
 		}
 		for i, plan := range []cty.Value{unsimulated, simulated(0, 0), simulated(3, 50)} {
-			decided, diags := compiled.Policies[0].Evaluate(plan)
+			decided, diags := compiled.Policies[0].Evaluate(plan, nil)
 			got := ""
 			if len(diags) > 0 {
 				got = diags[0].Summary

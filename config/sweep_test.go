@@ -214,7 +214,7 @@ func sweep(t *testing.T, place, value, src string) (Compiled, hcl.Diagnostics, s
 		if diags.HasErrors() {
 			break
 		}
-		decided, policyDiags := policy.Evaluate(aPlan())
+		decided, policyDiags := policy.Evaluate(aPlan(), nil)
 		if diags = append(diags, policyDiags...); !decided {
 			t.Errorf("%s with %s: the policy is not decided", place, value)
 		}

@@ -33,7 +33,12 @@ func TestAssertionsFailClosed(t *testing.T) {
 		{"true", `known.nodes == 2 && cluster.name == "dev"`, ""},
 		{"false", `known.nodes == 3`, "The message."},
 		{"null", `local.nothing`, "A condition must be true or false. It is null. To set a value for null, write coalesce(..., true)."},
-		{"compared with null", `local.nothing < 3`, "argument must not be null"},
+		{"compared with null", `local.nothing < 3`, "local.nothing is null, and an operation needs a value."},
+		{"null with a reason", `2 > (known.cost.most)`,
+			"known.cost.most is null, and an operation needs a value. No pool has limits."},
+		{"null of a function", `known.nodes + jsondecode("null") > 2`, "An operand is null, and an operation needs a value."},
+		{"null behind not", `!known.cost.most`, "known.cost.most is null"},
+		{"no result", `known.nodes / 0 > 2`, "The operation has no result: the result contains"},
 		{"no bool", `known.nodes`, "A condition must be true or false."},
 		{"unknown", `known.rolled == 0`, "depends on a value that is not known"},
 		{"unknown behind try", `try(known.rolled == 0, true)`, "depends on a value that is not known"},
@@ -42,7 +47,7 @@ func TestAssertionsFailClosed(t *testing.T) {
 		{"unknown and true", `known.nodes == 2 && known.rolled == 0`, "depends on a value that is not known"},
 		{"unknown name", `pool.web.name == "web"`, `No pool is named "web" in this directory.`},
 		{"unknown attribute", `known.node == 2`, `does not have an attribute named "node". Did you mean "nodes"?`},
-		{"nothing", `true`, "The condition contains no references, so it is always true or always false."},
+		{"nothing", `true`, "The condition contains no references, so it checks nothing. Refer to the value that it must check, such as var.NAME."},
 		{"too much work", `length([for a in range(1000) : [for b in range(1000) : known.nodes + a + b]]) > 0`,
 			"exceeds the limit for evaluation"},
 	}
@@ -90,7 +95,8 @@ func judged(t *testing.T, src string) hcl.Diagnostics {
 	}
 	return compiled.Trial.Judge(map[string]eval.Root{"known": {Value: cty.ObjectVal(map[string]cty.Value{
 		"nodes": cty.NumberIntVal(2), "rolled": cty.UnknownVal(cty.Number),
-	})}})
+		"cost": cty.ObjectVal(map[string]cty.Value{"most": cty.NullVal(cty.DynamicPseudoType)}),
+	}), Nulls: map[string]string{"cost.most": "No pool has limits."}}})
 }
 
 // TestVariablesOfRunTakePrecedence, but only for that run.

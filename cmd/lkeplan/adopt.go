@@ -162,7 +162,7 @@ func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []strin
 		}
 		at := slices.IndexFunc(there, func(p api.Pool) bool { return strconv.Itoa(p.ID) == id })
 		if at < 0 {
-			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s, or Karpenter manages it; there are: %s",
+			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s, or Karpenter manages it; its other LKE pools are: %s",
 				from.Label, id, strings.Join(known, "; "))
 		}
 		meant = append(meant, there[at])

@@ -138,6 +138,9 @@ type application struct {
 
 // directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
+	if dir := a.Dir(); comparison.Missing(dir) {
+		return fmt.Errorf("%s: no such file or directory", dir)
+	}
 	if !a.yes && flags.Terminal(a.Env.Stdin) == nil {
 		return errNoTerminal
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -41,7 +42,7 @@ Each command uses the lkeplan.catalog that is nearest to its directory. If you
 have none, commands use the built-in catalogue. If a new catalogue changes a
 price, "lkeplan diff" lists it.`,
 		Example: "  lkeplan catalog refresh",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    flags.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Minute)
 			defer cancel()

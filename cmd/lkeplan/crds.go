@@ -31,7 +31,7 @@ func newCRDs(env *flags.Env) *cobra.Command {
 func newCRDsPrint(env *flags.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "print", Short: "Print the CRDs as YAML", Example: "  lkeplan crds print | kubectl apply --server-side -f -",
-		Args: cobra.NoArgs,
+		Args: flags.Arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			for _, file := range schemas.CRDs() {
 				if _, err := fmt.Fprintf(env.Data(), "---\n%s", file.YAML); err != nil {
@@ -50,7 +50,7 @@ func newCRDsApply(env *flags.Env) *cobra.Command {
 		Long: `Apply the CRDs by server-side apply, and wait until the API server serves them.
 CRDs that another tool has applied are overwritten. Objects are not changed.`,
 		Example: "  lkeplan crds apply",
-		Args:    cobra.NoArgs,
+		Args:    flags.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := kube.Connect(access)
 			if err != nil {

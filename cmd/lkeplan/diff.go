@@ -151,7 +151,7 @@ snapshot contains no images, commands or environment variables.`,
   lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
   lkeplan diff --nodes snapshot:prod.json clusters/prod
   lkeplan simulate --workloads snapshot:prod.json clusters/prod`,
-		Args: noArguments,
+		Args: flags.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := kube.Connect(access)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
@@ -24,7 +25,7 @@ func newDocs(env *env) *cobra.Command {
 		Long: `Print the reference of the language in Markdown: each block, argument,
 requirement and function of this version.`,
 		Example: "  lkeplan docs > reference.md",
-		Args:    noArguments,
+		Args:    flags.Arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			functions, err := function.Reference()
 			if err != nil {
@@ -46,7 +47,7 @@ programs that write these files.
 
 With --plan, print the schema of the output of "lkeplan diff -o json".`,
 		Example: "  lkeplan schema > lke.schema.json\n  lkeplan schema --plan > plan.schema.json",
-		Args:    noArguments,
+		Args:    flags.Arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			schema := schemas.JSONSchema()
 			if ofPlans {
@@ -72,7 +73,7 @@ or argument:
 
   # lkeplan:ignore NAME reason`,
 		Example: "  lkeplan explain matches-no-plan",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    flags.Arguments(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return describedRules(), cobra.ShellCompDirectiveNoFileComp
 		},

@@ -36,7 +36,7 @@ func newDoctor(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that everything lkeplan needs is in place", Long: doctorHelp,
 		Example: "  lkeplan doctor\n  LINODE_TOKEN=... lkeplan doctor --cluster prod",
-		Args:    cobra.NoArgs,
+		Args:    flags.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := kube.Connect(access)
 			if err != nil {

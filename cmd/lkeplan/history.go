@@ -46,7 +46,7 @@ func newHistory(env *flags.Env) *cobra.Command {
 		Short:   "Compare forecasts of plans with what happened",
 		Long:    historyHelp,
 		Example: "  lkeplan history\n  lkeplan history prod --pools\n  lkeplan history prod -o json",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    flags.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				_, np, err := s.from.get(cmd.Context(), args[0])

@@ -128,7 +128,7 @@ a NodePlan is ready, which revision is applied, how many nodes are outdated, whe
 what is wrong. With NAME, show the plan, guards (limits on one change) and pools of one NodePlan. -o
 json prints the objects.`,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    flags.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				_, np, err := from.get(cmd.Context(), args[0])

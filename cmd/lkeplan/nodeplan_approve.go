@@ -205,7 +205,7 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 		Short:   "Show what a NodePlan would change",
 		Long:    nodePlanDiffHelp,
 		Example: "  lkeplan nodeplan diff prod clusters/prod\n  lkeplan nodeplan diff prod --pending",
-		Args:    cobra.RangeArgs(1, 2),
+		Args:    flags.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from := nodePlanFlags{access: d.Access, namespace: namespace}
 			if pending {

@@ -169,7 +169,7 @@ func newShow(env *env) *cobra.Command {
 		Long: `Show a plan that "lkeplan plan --out FILE" has saved, in the format of --output.
 The command reads no cluster.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
-		Args:    oneFile,
+		Args:    flags.Arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			saved, err := revision.SavedPlan(args[0])
 			if err != nil {
@@ -186,12 +186,4 @@ The command reads no cluster.`,
 	}
 	out.Add(cmd)
 	return cmd
-}
-
-// oneFile checks the positional argument of a command that reads one file.
-func oneFile(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%s takes one file, not %d arguments", cmd.Name(), len(args))
-	}
-	return nil
 }

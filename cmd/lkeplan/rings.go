@@ -75,7 +75,7 @@ func newRings(env *flags.Env) *cobra.Command {
 		Example: `  lkeplan rings prod clusters/eu-1
   lkeplan rings prod clusters/eu-1 --contexts dev=lke1-ctx,eu-1=lke2-ctx
   lkeplan rings prod clusters/eu-1 --commit "$GITHUB_SHA" -o markdown`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: flags.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), env, args) },
 	}
 	s.src.Flags(cmd)

@@ -140,20 +140,12 @@ func harmless(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// noArguments refuses positional arguments.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, and got %q", cmd.Name(), args[0])
-	}
-	return nil
-}
-
 func newVersion(env *env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  lkeplan version",
-		Args:    noArguments,
+		Args:    flags.Arguments(0, 0),
 		Run: func(*cobra.Command, []string) {
 			fmt.Fprint(env.Stdout, flags.Versions())
 		},

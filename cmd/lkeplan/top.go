@@ -66,7 +66,7 @@ func newTop(env *flags.Env) *cobra.Command {
 		Short:   "Show nodes live, with use, price and age",
 		Long:    topHelp,
 		Example: "  lkeplan top\n  lkeplan top --once --sort cost\n  lkeplan top -o json",
-		Args:    noArguments,
+		Args:    flags.Arguments(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
 	s.flags(cmd, env)

@@ -50,7 +50,7 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "uninstall --drain | --leave", Short: "Prepare a cluster for the removal of lkeplan", Long: uninstallHelp,
 		Example: "  lkeplan uninstall --drain\n  lkeplan uninstall --leave --yes",
-		Args:    cobra.NoArgs,
+		Args:    flags.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if u.drain == u.leave {
 				return errors.New("usage: lkeplan uninstall --drain | --leave: drain the nodes, or keep them")

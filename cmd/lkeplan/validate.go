@@ -66,7 +66,10 @@ their subdirectories. It skips directories without a cluster block.`,
   lkeplan validate --recursive clusters`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if some.Several(args) && pods.Given() {
-				return errors.New("--pods and --workloads are for one directory: name only one directory")
+				if some.Recursive {
+					return errors.New("--pods and --workloads are for one directory: name it, without --recursive")
+				}
+				return fmt.Errorf("--pods and --workloads are for one directory, not %d: name one", len(args))
 			}
 			if some.Several(args) {
 				members, err := some.Members(cmd.Context(), &src, args, nil)
@@ -241,7 +244,7 @@ func checkPods(ctx context.Context, env *env, flags *podsource.Flags, access kub
 	var b strings.Builder
 	fmt.Fprintf(&b, ", with %s", diag.Counted(requested, "pod"))
 	for _, s := range report.Skipped {
-		fmt.Fprintf(&b, "\nrule %s not checked: %s", s.Rule, s.Why)
+		fmt.Fprintf(&b, "\nThe rule %q was not checked: %s.", s.Rule, s.Why)
 	}
 	for _, n := range pods.NotesFor(compiled.Cluster) {
 		fmt.Fprintf(&b, "\n%s", n)

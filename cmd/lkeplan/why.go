@@ -116,7 +116,7 @@ func asked(args []string) (kind, name string, err error) {
 	of := kindOf(kind)
 	switch {
 	case of == "":
-		return "", "", fmt.Errorf("why explains %s, not %q.%s", kinds, kind, eval.DidYouMean(kind, inspect.QuestionKinds()))
+		return "", "", fmt.Errorf("unknown kind %q; write one of %s.%s", kind, kinds, eval.DidYouMean(kind, inspect.QuestionKinds()))
 	case name == "":
 		return "", "", fmt.Errorf("usage: lkeplan why %s NAME: the name of the %s is missing", of, of)
 	}

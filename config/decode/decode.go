@@ -332,8 +332,8 @@ func whySwitched(table schemas.Block, diags hcl.Diagnostics) hcl.Diagnostics {
 	}
 	for _, d := range diags {
 		if strings.HasPrefix(d.Summary, "Unsupported ") {
-			d.Detail += " A during block replaces only arguments that replace no nodes. Set all other arguments in the block " +
-				"around it."
+			d.Detail += " A during block can set only arguments whose change replaces no nodes. Set all other arguments in " +
+				"the block around it."
 		}
 	}
 	return diags

@@ -62,14 +62,14 @@ func values(d *hcl.Diagnostic) []string {
 		if diags.HasErrors() || !v.IsKnown() {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s is %s", written(reference), short(v)))
+		list = append(list, fmt.Sprintf("%s is %s", Written(reference), short(v)))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// written returns a reference in HCL syntax.
-func written(reference hcl.Traversal) string {
+// Written returns a reference in HCL syntax.
+func Written(reference hcl.Traversal) string {
 	return OneLine(string(hclwrite.TokensForTraversal(reference).Bytes()))
 }
 

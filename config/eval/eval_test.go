@@ -90,6 +90,8 @@ func TestErrors(t *testing.T) {
 		{"unknown name in brackets", `a = x["bb"]`, []string{`No name is named "bb" in this directory.`}},
 		{"unknown root", "a = y.b", []string{`The name "y" is not declared. References start with one of: one, x.`}},
 		{"bare word", "a = yes", []string{`The name "yes" is not declared. Write text in quotes: "yes".`}},
+		{"bare word that names something", "a = teams\nteams = 1",
+			[]string{`The name "teams" is not declared. Did you mean x.teams? Write text in quotes: "teams".`}},
 		{"absent root", "a = gone.x", []string{"It is gone."}},
 		{"all unknown names are found", "a = [x.p, x.q]", []string{
 			`No name is named "p" in this directory.`, `No name is named "q" in this directory.`,

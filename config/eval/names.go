@@ -46,11 +46,15 @@ func Suggest(given string, names []string) string {
 func abs(n int) int { return max(n, -n) }
 
 // similar reports whether two names have the same beginning or end, so two typing errors may separate
-// them.
+// them. The same end means little if half of a name differs: yaml is not meant to be html.
 func similar(a, b string) bool {
 	const alike = 2
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	return len(a) >= alike && len(b) >= alike && (a[:alike] == b[:alike] || a[len(a)-alike:] == b[len(b)-alike:])
+	if len(a) < alike || len(b) < alike {
+		return false
+	}
+	long := max(len(a), len(b)) > 2*alike
+	return a[:alike] == b[:alike] || long && a[len(a)-alike:] == b[len(b)-alike:]
 }
 
 // DidYouMean returns a suggestion as a sentence, with a leading space, or "".
@@ -77,12 +81,27 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	case len(roots) == 0:
 		detail = fmt.Sprintf("The value of a variable must be literal, so it cannot refer to %q. To compute a "+
 			"value, declare a local. Write text in quotes.", name)
+	case len(reference) == 1 && s.named(name) != "":
+		detail += fmt.Sprintf(" Did you mean %s? Write text in quotes: %q.", s.named(name), name)
 	case len(reference) == 1:
 		detail += fmt.Sprintf(" Write text in quotes: %q.", name)
 	default:
 		detail += fmt.Sprintf(" References start with one of: %s.", strings.Join(roots, ", "))
 	}
 	return hcl.Diagnostics{diag.At("Unknown name", detail, reference.SourceRange())}
+}
+
+// named is the reference to what has a name, without its root, such as node_class.default of default; "" if there is
+// nothing of this name.
+func (s *Scope) named(name string) string {
+	var all []string
+	for root, of := range s.roots {
+		if of.Absent == "" && of.Table != nil && of.Table.Nodes[name] != nil {
+			all = append(all, root+"."+name)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " or ")
 }
 
 func (s *Scope) unknownName(t *Table, name string, at hcl.Range) hcl.Diagnostics {
@@ -107,7 +126,7 @@ func mixed(root string, at hcl.Range) hcl.Diagnostics {
 }
 
 // Explain adds the attribute that was probably meant to HCL's diagnostics. For functions, it
-// replaces HCL's suggestion, which varies between runs.
+// replaces HCL's suggestion, which varies between runs. For operations with null, it names what is null.
 func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
@@ -121,6 +140,9 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 				d.Detail += " \"lkeplan docs\" lists all functions."
 			}
 		}
+		if detail, ok := strings.CutPrefix(d.Detail, "Error during operation: "); ok {
+			d.Detail = s.failedOperation(d, detail)
+		}
 		missing := d.Summary == "Unsupported attribute" || d.Summary == "Invalid index"
 		if !missing || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
 			continue
@@ -130,6 +152,56 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 		}
 	}
 	return diags
+}
+
+// failedOperation explains an operation that has no result. HCL does not name the operand that is null.
+func (s *Scope) failedOperation(d *hcl.Diagnostic, detail string) string {
+	if !strings.HasPrefix(detail, "argument must not be null") {
+		return "The operation has no result: " + detail
+	}
+	for _, operand := range operands(d.Expression) {
+		reference, diags := hcl.AbsTraversalForExpr(operand)
+		if diags.HasErrors() {
+			continue
+		}
+		value, diags := reference.TraverseAbs(d.EvalContext)
+		if diags.HasErrors() || !value.IsNull() {
+			continue
+		}
+		name := diag.Written(reference)
+		_, rest, _ := strings.Cut(name, ".")
+		text := fmt.Sprintf("%s is null, and an operation needs a value.", name)
+		if why := s.roots[reference.RootName()].Nulls[rest]; why != "" {
+			text += " " + why
+		}
+		return text
+	}
+	return "An operand is null, and an operation needs a value."
+}
+
+// operands returns the operands of an operation, without parentheses.
+func operands(expr hcl.Expression) (all []hcl.Expression) {
+	switch e := expr.(type) {
+	case *hclsyntax.BinaryOpExpr:
+		all = []hcl.Expression{e.LHS, e.RHS}
+	case *hclsyntax.UnaryOpExpr:
+		all = []hcl.Expression{e.Val}
+	}
+	for i := range all {
+		all[i] = bare(all[i])
+	}
+	return all
+}
+
+// bare is an expression without parentheses and counters.
+func bare(expr hcl.Expression) hcl.Expression {
+	switch e := expr.(type) {
+	case *charged:
+		return bare(e.Expression)
+	case *hclsyntax.ParenthesesExpr:
+		return bare(e.Expression)
+	}
+	return expr
 }
 
 // attributeHint returns a hint about the step of a reference that a diagnostic is about.

@@ -22,13 +22,16 @@ type Scope struct {
 	contexts  map[string]*hcl.EvalContext // cached contexts, by their references
 }
 
-// A Root is the first name of a reference, such as var in var.environment. Exactly one of its
-// fields is set.
+// A Root is the first name of a reference, such as var in var.environment. Exactly one of Value, Node,
+// Table and Absent is set.
 type Root struct {
 	Value  cty.Value // a known value: each
 	Node   *Node     // a value to evaluate: cluster
 	Table  *Table    // names below the root: var, local, pool
 	Absent string    // why this root does not exist, for names that users try
+
+	// Nulls are why parts of Value are null, as sentences, by the names after the root: cost.ceiling.
+	Nulls map[string]string
 }
 
 // A Table contains the names below one root.

@@ -70,7 +70,7 @@ func TestGuards(t *testing.T) {
 		{name: "no more nodes may drain than may be replaced",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("b", "720h") + pool("c", "720h"),
 			nodes: nodes,
-			want:  []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and the limit is 25%."}},
+			want:  []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be drained, and the limit is 25%."}},
 		{name: "one pool with a node may not go at once", base: three + now,
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and the limit is 0."}},

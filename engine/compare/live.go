@@ -390,7 +390,7 @@ func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permis
 		return err
 	}
 	policies, err := p.JudgePolicies(func(p plan.Plan) ([]plan.Verdict, error) {
-		return compile.JudgePolicies(lastApplied, compile.PolicyValue(p)), nil
+		return compile.JudgePolicies(lastApplied, compile.PolicyValue(p), compile.NullReasons(p)), nil
 	})
 	if err != nil {
 		return err

@@ -438,7 +438,7 @@ func TestUnknownPriceIsNotZero(t *testing.T) {
 			if known := tt.status == plan.Passed; (p.Current != nil) != known || (len(p.Notes) == 0) != known {
 				t.Errorf("the nodes cost %v, notes %q", p.Current, p.Notes)
 			}
-			verdicts := compile.JudgePolicies(c, compile.PolicyValue(p))
+			verdicts := compile.JudgePolicies(c, compile.PolicyValue(p), compile.NullReasons(p))
 			if len(verdicts) != 1 || verdicts[0].Status != tt.status {
 				t.Errorf("%+v, want %s", verdicts, tt.status)
 			}

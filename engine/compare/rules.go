@@ -34,7 +34,7 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 		old, now := of.rules(before), of.rules(after)
 		for _, name := range slices.Sorted(maps.Keys(old)) {
 			if old[name] != now[name] {
-				changes = append(changes, fmt.Sprintf("%s: %s → %s", name, old[name], cmp.Or(now[name], "removed")))
+				changes = append(changes, change(name, old[name], now[name]))
 				if of.guard == plan.OwnCluster {
 					of.sentence = otherCluster(of.sentence, name)
 				}
@@ -45,6 +45,9 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 				changes = append(changes, fmt.Sprintf("%s: new, %s", name, now[name]))
 			}
 		}
+		if was := old[directoryName]; was != now[directoryName] && of.guard == plan.OwnCluster && was != "" {
+			of.sentence += fmt.Sprintf(" To keep the old name, set directory = %q in the lkeplan block.", was)
+		}
 		if len(changes) > 0 {
 			verdicts = append(verdicts, plan.Verdict{
 				Guard: of.guard, Status: plan.Changed, Detail: strings.TrimSpace(strings.Join(changes, "; ") + ". " + of.sentence),
@@ -54,6 +57,17 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	return verdicts
 }
 
+// directoryName is the name of the directory among the arguments of the cluster.
+const directoryName = "name of the directory"
+
+// change describes a rule that changes or is removed.
+func change(name, old, now string) string {
+	if now == "" {
+		return fmt.Sprintf("%s is removed (it was %s)", name, old)
+	}
+	return fmt.Sprintf("%s: %s → %s", name, old, now)
+}
+
 // otherCluster describes the consequence of another value of an argument of the cluster block, or adds it to the
 // consequence of another one.
 func otherCluster(sentence, argument string) string {
@@ -61,8 +75,8 @@ func otherCluster(sentence, argument string) string {
 	switch argument {
 	case "mode", "tier":
 		what = "to another kind of cluster"
-	case "directory":
-		what = "under the name of another directory"
+	case directoryName:
+		what = "as objects of another directory"
 	}
 	switch {
 	case sentence == "":
@@ -145,7 +159,7 @@ func clusterRules(c compile.Result) map[string]string {
 		rules["id"] = fmt.Sprint(c.Cluster.ID)
 	}
 	if c.Directory != "" {
-		rules["directory"] = c.Directory
+		rules[directoryName] = c.Directory
 	}
 	if c.Cluster.Instances() {
 		rules["mode"] = schemas.ModeInstance

@@ -12,7 +12,7 @@ func TestRuleChanges(t *testing.T) {
 	const cluster = "cluster {\n  name   = \"a\"\n  region = \"us-ord\"\n}\n"
 	const guards = cluster + "guards {\n  max_deleted_pools = 0\n  max_rolled_nodes = \"10%\"\n}\n"
 	policy := func(condition string) string {
-		return cluster + "policy \"few\" {\n  condition     = " + condition + "\n  error_message = \"Too many.\"\n}\n"
+		return cluster + "policy \"few\" {\n  condition     = " + condition + "\n , error_message = \"Too many.\"\n}\n"
 	}
 	const judged = " The guards of the base apply to this change, and the new guards to the next change."
 	const policed = " The policies of the base apply to this change, and the new policies to the next change."
@@ -28,12 +28,12 @@ func TestRuleChanges(t *testing.T) {
 			[]string{"guards: freeze w: new, 0 16 * * fri for 64h0m0s." + judged}},
 		"a window goes": {cluster + "guards {\n  window \"n\" {\n    schedule = \"0 22 * * *\"\n    " +
 			"duration = \"6h\"\n  }\n}\n", cluster,
-			[]string{"guards: window n: 0 22 * * * for 6h0m0s → removed." + judged}},
+			[]string{"guards: window n is removed (it was 0 22 * * * for 6h0m0s)." + judged}},
 		"a policy is weakened": {policy("plan.nodes.rolled < 1"), policy("plan.nodes.rolled < 9"),
-			[]string{"policies: few: condition = plan.nodes.rolled < 1 error_message = \"Too many.\" → condition = plan.nodes.rolled < 9 " +
+			[]string{"policies: few: condition = plan.nodes.rolled < 1, error_message = \"Too many.\" → condition = plan.nodes.rolled < 9, " +
 				"error_message = \"Too many.\"." + policed}},
 		"a policy goes": {policy("plan.nodes.rolled < 1"), cluster,
-			[]string{"policies: few: condition = plan.nodes.rolled < 1 error_message = \"Too many.\" → removed." + policed}},
+			[]string{"policies: few is removed (it was condition = plan.nodes.rolled < 1, error_message = \"Too many.\")." + policed}},
 		"another cluster": {
 			cluster, "cluster {\n  name   = \"b\"\n  region = \"us-ord\"\n  tier   = \"enterprise\"\n}\n",
 			[]string{"cluster: name: a → b; tier: standard → enterprise. The objects would be applied to " +

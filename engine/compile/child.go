@@ -55,6 +55,8 @@ type Request struct {
 	// Plan is a plan for the policies to evaluate: a value of planvalue.Type as JSON; nil if there
 	// is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
+	// Nulls are the reasons of NullReasons for Plan.
+	Nulls map[string]string `json:"nulls,omitempty"`
 }
 
 // Answer is the result of a request. The policies stay in the child.
@@ -137,7 +139,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	if err != nil {
 		return answer, fmt.Errorf("read the plan for the policies: %w", err)
 	}
-	answer.Verdicts = JudgePolicies(compiled, value)
+	answer.Verdicts = JudgePolicies(compiled, value, req.Nulls)
 	return answer, nil
 }
 

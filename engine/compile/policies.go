@@ -19,18 +19,18 @@ import (
 )
 
 // JudgePolicies evaluates the policies of a configuration on a plan, which is a value of
-// planvalue.Type.
-func JudgePolicies(lastApplied Result, value cty.Value) (verdicts []plan.Verdict) {
+// planvalue.Type; nulls are the reasons of NullReasons.
+func JudgePolicies(lastApplied Result, value cty.Value, nulls map[string]string) (verdicts []plan.Verdict) {
 	for _, policy := range lastApplied.Policies {
-		verdicts = append(verdicts, verdictOf(policy, value, lastApplied.Guards))
+		verdicts = append(verdicts, verdictOf(policy, value, nulls, lastApplied.Guards))
 	}
 	return verdicts
 }
 
 // verdictOf evaluates one policy.
-func verdictOf(policy config.Policy, value cty.Value, guards config.Guards) plan.Verdict {
+func verdictOf(policy config.Policy, value cty.Value, nulls map[string]string, guards config.Guards) plan.Verdict {
 	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
-	decided, diags := policy.Evaluate(value)
+	decided, diags := policy.Evaluate(value, nulls)
 	if !decided {
 		v.Status, v.Detail = plan.Uncounted(guards, about(value)+"nodes or their cost, which are not known without a "+
 			"cluster. To read them, add --nodes live or --nodes snapshot:FILE.")
@@ -72,6 +72,51 @@ func PolicyValue(p plan.Plan) cty.Value {
 		"cost":            cty.ObjectVal(map[string]cty.Value{"current": current, "floor": floor, "ceiling": ceiling}),
 		schemas.Simulated: simulated(p.Workloads),
 	})
+}
+
+// NullReasons are why numbers of PolicyValue and PlanJSON are null, by their names below plan.
+func NullReasons(p plan.Plan) map[string]string {
+	const refresh = " To update the catalogue, run \"lkeplan catalog refresh\"."
+	why := map[string]string{}
+	switch most := p.After.Ceiling; {
+	case most.Unlimited && len(p.After.Open) > 0:
+		why["cost.ceiling"] = "The maximum cost is unlimited, because no limit bounds the cost of " +
+			several(p.After.Open) + ". Set limits in the pool or in a limits block, or handle null in the condition."
+	case most.Unlimited:
+		why["cost.ceiling"] = "The maximum cost is unlimited. Set lower limits."
+	case most.AtLeast:
+		why["cost.ceiling"] = "The maximum cost is unknown, because pools allow plan types whose price or size is not in " +
+			"the catalogue." + refresh
+	}
+	if p.After.FloorUnknown {
+		why["cost.floor"] = "The minimum cost is unknown, because a pool with replicas allows only plan types whose price " +
+			"or size is not in the catalogue." + refresh
+	}
+	s := p.Summary()
+	for name, known := range map[string]bool{
+		"total": p.Counted, "deleted": s.NodesDeleted.Known, "rolled": s.Moved().Known,
+	} {
+		if !known {
+			why["nodes."+name] = "The number of nodes is unknown."
+		}
+	}
+	if p.Current == nil {
+		why["cost.current"] = "The cost of the existing nodes is unknown."
+	}
+	return why
+}
+
+// several names the first of many addresses.
+func several(addresses []string) string {
+	const most = 3
+	switch n := len(addresses); {
+	case n == 1:
+		return addresses[0]
+	case n > most:
+		return fmt.Sprintf("%s and %d others", strings.Join(addresses[:most], ", "), n-most)
+	default:
+		return strings.Join(addresses[:n-1], ", ") + " and " + addresses[n-1]
+	}
 }
 
 // about is the start of a sentence about the unknown parts of a plan that a policy depends on.

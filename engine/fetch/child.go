@@ -243,8 +243,8 @@ type boundedBody struct {
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the answer of the server is too long: a list of references can have up to %d MiB, a pack %d",
-			maxReferences>>20, maxPack>>20)
+		return 0, fmt.Errorf("the answer of the server is too long: a list of references can have up to %d MiB, and a pack "+
+			"up to %d MiB", maxReferences>>20, maxPack>>20)
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

@@ -105,7 +105,7 @@ func screen(pack io.Reader) error {
 	return nil
 }
 
-var errTooLarge = fmt.Errorf("the repository has a file of more than %d MiB, or files of more than %d GiB; "+
+var errTooLarge = fmt.Errorf("the repository has a file of more than %d MiB, or its files have more than %d GiB together; "+
 	"fetch it with Flux, and ignore files that are not needed", maxObject>>20, maxObjects>>30)
 
 // measured is the size of an object that is written to it, and its first bytes.

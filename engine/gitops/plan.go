@@ -106,6 +106,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 		if req.Plan, err = compile.PlanJSON(judged); err != nil {
 			return nil, err
 		}
+		req.Nulls = compile.NullReasons(judged)
 		answer, err := w.Compiler.Compile(ctx, req)
 		return answer.Verdicts, err
 	})

@@ -188,11 +188,11 @@ func (p Installation) installed(ctx context.Context) []Finding {
 		switch {
 		case d.idle:
 			f.Level, f.Text = LevelFail, f.Text+" has no available pod"
-			f.Do = fmt.Sprintf("kubectl -n %s describe pods shows why: the Secret with the token, the image, or no node except "+
-				"those of NodePools: create an LKE pool for it; a cluster of LKE Enterprise can be without one", d.namespace)
+			f.Do = fmt.Sprintf("to see the reason, run kubectl -n %s describe pods; if the only nodes are those of NodePools, create "+
+				"an LKE pool for the controller (a cluster of LKE Enterprise can be without one)", d.namespace)
 		case Skewed(p.Version, "v"+d.version):
 			f.Level = LevelWarn
-			f.Do = fmt.Sprintf("use releases that are one minor version apart at most; this is %s", p.Version)
+			f.Do = fmt.Sprintf("use releases that are at most one minor version apart; this lkeplan is %s", p.Version)
 		}
 		found = append(found, f)
 	}
@@ -222,7 +222,8 @@ func (p Installation) controllers(ctx context.Context) []Finding {
 	for _, c := range all {
 		f := Finding{LevelOK, of, c.String(), ""}
 		if !c.Works() {
-			f.Level, f.Do = LevelFail, "start it, or delete its Lease; kubectl -n "+c.Namespace+" get pods shows which pods do not run"
+			f.Level, f.Do = LevelFail, "start the controller, or delete its Lease if the controller was removed; to see which pods do not run, use "+
+				"kubectl -n "+c.Namespace+" get pods"
 		}
 		if c.MakesNodes() && c.Works() {
 			works++
@@ -231,10 +232,10 @@ func (p Installation) controllers(ctx context.Context) []Finding {
 	}
 	switch {
 	case works > 1:
-		found = append(found, Finding{LevelFail, of, "two controllers create nodes in one cluster", "uninstall one of them"})
+		found = append(found, Finding{LevelFail, of, fmt.Sprintf("%d controllers create nodes in one cluster", works), "uninstall all but one"})
 	case len(all) == 0:
 		found = append(found, Finding{LevelWarn, of, "no controller has a Lease",
-			"start it, unless one runs outside of the cluster without leader election"})
+			"start a controller, unless one runs outside of the cluster without leader election"})
 	}
 	return found
 }

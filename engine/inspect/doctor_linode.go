@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instance"
 )
@@ -21,7 +22,7 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	const of = "Linode API"
 	if p.Linode == nil {
 		return []Finding{{LevelWarn, of, "no token to check",
-			"set LINODE_TOKEN to the one that the controller has; it is only read with"}}
+			"set LINODE_TOKEN to the one that the controller has; doctor only reads with it"}}
 	}
 	s := p.settings(ctx)
 	if s.instances {
@@ -35,7 +36,7 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional(false)...)
 	if name == "" && id == 0 {
 		return append(about, Finding{LevelWarn, of, "the name of the LKE cluster is missing",
-			"--cluster, CLUSTER_NAME or LKE_CLUSTER_ID"})
+			"set --cluster, CLUSTER_NAME or LKE_CLUSTER_ID"})
 	}
 	return append(about, chosen(clusters, name, id))
 }
@@ -75,7 +76,7 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 	const token = "create one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
 	const of = "Linode API"
 	if name == "" {
-		return []Finding{{LevelWarn, "Linodes", "the name of the cluster is missing", "--cluster or CLUSTER_NAME"}}
+		return []Finding{{LevelWarn, "Linodes", "the name of the cluster is missing", "set --cluster or CLUSTER_NAME"}}
 	}
 	id := instance.Identity{Name: name}
 	tag := id.NameTag()
@@ -113,9 +114,10 @@ func (p Installation) lost(ctx context.Context, id instance.Identity) []Finding 
 	if len(labels) == 0 {
 		return nil
 	}
-	return []Finding{{LevelWarn, "Linodes", fmt.Sprintf("%d with a label of the cluster do not have the tag lkeplan-id=..., by which they "+
-		"are listed, such as %s: one without a NodeClaim costs and stays", len(labels), labels[0]),
-		"add the tag that the others have, or delete those without a NodeClaim"}}
+	return []Finding{{LevelWarn, "Linodes", fmt.Sprintf("%s with a label of the cluster, such as %s, without the tag "+
+		"lkeplan-id=...: lkeplan does not find them, and does not delete those without a NodeClaim",
+		diag.Counted(len(labels), "Linode"), labels[0]),
+		"add the tag that the other Linodes of the cluster have, or delete those without a NodeClaim"}}
 }
 
 // unanswered is what to do if the Linode API does not answer a request.
@@ -127,11 +129,11 @@ func unanswered(err error, token string) string {
 		}
 		return token
 	case api.ClassBusy:
-		return "run it again in a few minutes: the Linode API has too many requests"
+		return "run doctor again in a few minutes: the Linode API has too many requests"
 	case api.ClassUnknown:
-		return "check LINODE_URL and the network, and run it again: the token was not tried"
+		return "check LINODE_URL and the network, and run doctor again: the token was not checked"
 	}
-	return "check LINODE_URL: this is no answer of the Linode API as it is known"
+	return "check LINODE_URL: the answer does not have the form of an answer of the Linode API"
 }
 
 // chosen is the finding about the cluster with an ID, or with a name alone.

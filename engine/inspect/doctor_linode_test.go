@@ -116,7 +116,7 @@ func TestLinodeWithoutItsTagIsReported(t *testing.T) {
 	found := Installation{Linode: client, Cluster: examined{}, Name: "prod", Instances: true}.linode(t.Context())
 	last := found[len(found)-1]
 	if len(found) != 3 || last.Level != LevelWarn || last.Do == "" ||
-		!strings.HasPrefix(last.Text, "1 with a label of the cluster do not have the tag") ||
+		!strings.HasPrefix(last.Text, "1 Linode with a label of the cluster, such as") ||
 		!strings.Contains(last.Text, "prod-0123456789abcdef0123") {
 		t.Errorf("%+v", found)
 	}

@@ -98,12 +98,12 @@ func (w *reader) status(ctx context.Context) (Status, error) {
 	if w.Unread(cluster.KindClasses) == "" {
 		s.Classes = w.classes(rolls)
 	} else {
-		s.Notes = append(s.Notes, "Whether nodes differ from their LinodeNodeClasses, and whether these are ready, is unknown.")
+		s.Notes = append(s.Notes, "It is unknown whether nodes differ from their LinodeNodeClasses, and whether the classes are ready.")
 	}
 	if w.Unread(cluster.KindLimits) == "" {
 		s.Limits = w.limits()
 	} else {
-		s.Notes = append(s.Notes, "Whether a CapacityLimit is reached is unknown, except from events of pods.")
+		s.Notes = append(s.Notes, "It is unknown whether a CapacityLimit is reached, unless events of pods report it.")
 	}
 	if w.Unread(cluster.KindPlans) == "" {
 		s.NodePlans = w.nodePlans()
@@ -131,7 +131,7 @@ func (s Status) only(pool string) (Status, error) {
 	}
 	at := slices.Index(names, pool)
 	if at < 0 {
-		return s, fmt.Errorf("there is no pool %s; there are: %s", pool, strings.Join(names, ", "))
+		return s, fmt.Errorf("there is no pool %s; the pools are: %s", pool, strings.Join(names, ", "))
 	}
 	p := s.Pools[at]
 	s.Pools, s.Nodes, s.Coming, s.Cost, s.Unpriced = []PoolStatus{p}, p.Nodes, p.coming, p.Cost, p.Unpriced

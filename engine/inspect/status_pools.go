@@ -245,7 +245,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		if a.full {
 			full = append(full, fmt.Sprintf("%s of %s %s", a.used(), a.most(), a.Resource))
 		} else if a.least != "" {
-			full = append(full, fmt.Sprintf("%s of %s %s are used, and its smallest plan type needs %s", a.used(), a.most(), a.Resource,
+			full = append(full, fmt.Sprintf("%s of %s %s are used, and the smallest plan type of the pool needs %s", a.used(), a.most(), a.Resource,
 				amountText(a.Resource, a.least)))
 		}
 	}

@@ -94,15 +94,15 @@ func neverOpens(c *checker, p *pool) {
 		return
 	}
 	i := shut[karpv1.DisruptionReasonDrifted]
-	when := "at all times"
+	when, another := "at all times", "give the budget a schedule and a duration"
 	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
 		when = fmt.Sprintf("at all times, because each window of %s lasts until the next one starts",
 			during.WriteDuration(b.Duration.Duration))
+		another = "set a duration that ends before the next window starts"
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
 		"The budget allows no disruption, %s: no node is ever consolidated, and a change of the pool does not reach "+
-			"existing nodes until they expire. Allow at least one node, or give the budget a schedule and a shorter "+
-			"duration.", when)
+			"existing nodes until they expire. Allow at least one node, or %s.", when, another)
 }
 
 // blocksDrift finds budgets that block the replacement of nodes.

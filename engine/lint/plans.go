@@ -215,8 +215,8 @@ func blocksARoll(c *checker, p *pool) {
 			c.report(p.object.Addr, "spec.limits."+string(name),
 				"The limit of %[3]s allows only one node: the smallest plan type that the pool allows, %[1]s, has %[2]s. "+
 					"Karpenter creates a replacement before it removes a node, and the limit forbids that, so a change of the "+
-					"pool never reaches its node. Raise the limit to two nodes.",
-				least.Name, amount(name, have), limit.String())
+					"pool never reaches its node. Raise the limit to at least %[4]s, the size of two such nodes.",
+				least.Name, amount(name, have), limit.String(), amount(name, twice))
 		}
 	}
 }

@@ -128,7 +128,7 @@ func prepare(validator *kube.Validator,
 	for _, live := range objects {
 		object, ok := targetOf(live)
 		if !ok {
-			return nil, nil, fmt.Errorf("there is no block for a %s", manifest.Kind(live))
+			return nil, nil, fmt.Errorf("lkeplan has no block for a %s", manifest.Kind(live))
 		}
 		authored := kube.Authored(live)
 		authored["apiVersion"] = object.APIVersion
@@ -262,6 +262,7 @@ func Choose(objects []manifests.Object, names []string, selector string) ([]mani
 		return nil, fmt.Errorf("--selector %s: %w", selector, err)
 	}
 	found := map[string]bool{}
+	const kinds = "NodePool, LinodeNodeClass, NodeOverlay, CapacityBuffer or CapacityLimit"
 	var chosen []manifests.Object
 	for _, object := range objects {
 		named := len(names) == 0
@@ -275,12 +276,14 @@ func Choose(objects []manifests.Object, names []string, selector string) ([]mani
 		}
 	}
 	for _, name := range names {
+		if !found[name] && len(objects) == 0 {
+			return nil, fmt.Errorf("there is no %s: no object of a kind that import reads was found (%s)", name, kinds)
+		}
 		if !found[name] {
-			return nil, fmt.Errorf("there is no %s; there are %s", name, diag.OneLine(objectNames(objects)))
+			return nil, fmt.Errorf("there is no %s; the objects are: %s", name, diag.OneLine(objectNames(objects)))
 		}
 	}
 	if len(chosen) == 0 {
-		const kinds = "NodePool, LinodeNodeClass, NodeOverlay, CapacityBuffer or CapacityLimit"
 		return nil, errors.New("there is nothing to import: no " + kinds)
 	}
 	return chosen, nil

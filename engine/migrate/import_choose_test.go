@@ -21,7 +21,7 @@ func TestAClusterIsChosen(t *testing.T) {
 		"by its id":                 {clusters, "5", 5, ""},
 		"the only one":              {clusters[:1], "", 5, ""},
 		"one of several":            {clusters, "", 0, "there are several clusters: choose one with --cluster: prod, 7, dev"},
-		"none of them":              {clusters, "x", 0, `there is no cluster "x"; there are prod, 7, dev`},
+		"none of them":              {clusters, "x", 0, `there is no LKE cluster "x"; the LKE clusters are: prod, 7, dev`},
 		"no cluster":                {nil, "", 0, "there is no LKE cluster"},
 		"a label and an id":         {clusters, "7", 0, `"7" is the label or the ID of several clusters: 6 (7), 7 (dev); use`},
 		"no cluster with that name": {nil, "x", 0, "there is no LKE cluster"},

@@ -157,7 +157,7 @@ func TestUnreadableObjectsAreLeftOut(t *testing.T) {
 		{"an annotation that is not a string", with("note: NOTE", "note: true"), []string{"metadata.annotations[note]: true is not a string: write it in quotes"}},
 		{"a label of nodes that is not a string", with("  template:\n", "  template:\n    metadata: {labels: {a: 1}}\n"), []string{
 			"spec.template.metadata.labels.a", "write it in quotes"}},
-		{"another kind", with("NodePool", "NodeClaim"), []string{"there is no block for a NodeClaim"}},
+		{"another kind", with("NodePool", "NodeClaim"), []string{"lkeplan has no block for a NodeClaim"}},
 		{"no apiVersion", with("apiVersion: karpenter.sh/v1\n", ""), []string{"it has no apiVersion: write apiVersion: karpenter.sh/v1"}},
 		{"an apiVersion of nothing", with("karpenter.sh/v1", "v1"), []string{"its apiVersion is v1: write apiVersion: karpenter.sh/v1"}},
 		{"older than version 1", with("karpenter.sh/v1", "karpenter.sh/v1beta1"), []string{"NodePool a: the fields of karpenter.sh/v1beta1 differ from v1"}},

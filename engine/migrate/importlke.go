@@ -294,7 +294,7 @@ func ChooseCluster(clusters []LKECluster, name string) (LKECluster, error) {
 		return LKECluster{}, fmt.Errorf("there are several clusters: choose one with --cluster: %s",
 			strings.Join(labels, ", "))
 	}
-	return LKECluster{}, fmt.Errorf("there is no cluster %q; there are %s", name, strings.Join(labels, ", "))
+	return LKECluster{}, fmt.Errorf("there is no LKE cluster %q; the LKE clusters are: %s", name, strings.Join(labels, ", "))
 }
 
 // Others reports whether one of the live objects has the name of an object and another

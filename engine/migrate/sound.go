@@ -127,7 +127,7 @@ func otherVersion(obj map[string]any) string {
 	}
 	switch object, known := ofKind(manifest.Kind(obj)); {
 	case !known:
-		return fmt.Sprintf("there is no block for a %s", manifest.Kind(obj))
+		return fmt.Sprintf("lkeplan has no block for a %s", manifest.Kind(obj))
 	case version == "":
 		return "it has no apiVersion: write apiVersion: " + object.APIVersion
 	default:

@@ -340,7 +340,7 @@ func going(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool) (
 	}
 	for _, pool := range h.Pools {
 		if !slices.ContainsFunc(pools, func(o *karpv1.NodePool) bool { return o.UID == pool.UID }) {
-			return nil, fmt.Errorf("NodePool %s was created again: stop Flux, Argo CD or what else applies it, and run "+
+			return nil, fmt.Errorf("NodePool %s was created again: stop the tool that applies it, such as Flux or Argo CD, and run "+
 				"this again", pool.Name)
 		}
 	}

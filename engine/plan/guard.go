@@ -164,13 +164,17 @@ func Uncounted(g config.Guards, why string) (Status, string) {
 // moves describes what happens to the nodes of Moved.
 func (p Plan) moves() string {
 	s := p.Summary()
-	switch replaced := len(s.Rolled)+len(s.Condemned) > 0; {
-	case replaced && len(s.Removable) > 0:
-		return "would be replaced or may be removed"
-	case len(s.Removable) > 0:
-		return "may be removed"
+	var parts []string
+	if len(s.Rolled) > 0 {
+		parts = append(parts, "would be replaced")
 	}
-	return "would be replaced"
+	if len(s.Condemned) > 0 {
+		parts = append(parts, "would be drained")
+	}
+	if len(s.Removable) > 0 {
+		parts = append(parts, "may be removed")
+	}
+	return cmp.Or(strings.Join(parts, " or "), "would be replaced")
 }
 
 // Moved are the nodes that a plan replaces, drains or may remove: those that the guard max_rolled_nodes counts.

@@ -141,7 +141,8 @@ func transition(old, o object, head State) (Migration, error) {
 	w := migration{old: old, next: o, head: head, oldLabel: old.Addr.Name}
 	w.label = w.free(o.Addr.Name + "_" + kind)
 	w.next.Manifest = with(w.next.Manifest, "metadata.name", strings.ReplaceAll(w.label, "_", "-"))
-	return w.plan("the pool becomes "+kind+", which Karpenter does not allow for an existing NodePool", "pool."+w.label)
+	return w.plan("Karpenter cannot make an existing NodePool "+kind+", so the steps create a new pool, pool."+w.label,
+		"pool."+w.label)
 }
 
 // with returns a manifest with a field set to a value; nil removes the field.

@@ -59,7 +59,7 @@ func (c Ceiling) plus(other Ceiling) Ceiling {
 	}
 }
 
-// String writes the amount, rounded up to dollars, such as $1,152 or "$1,152 or more"; unlimited; or unknown.
+// String writes the amount, rounded up to dollars, such as $1,152 or "at least $1,152"; unlimited; or unknown.
 func (c Ceiling) String() string {
 	amount := ((c.Monthly + catalog.Dollar - 1) / catalog.Dollar * catalog.Dollar).Text()
 	switch {
@@ -68,7 +68,7 @@ func (c Ceiling) String() string {
 	case c.AtLeast && c.Monthly == 0:
 		return "unknown"
 	case c.AtLeast:
-		return amount + " or more"
+		return "at least " + amount
 	}
 	return amount
 }
@@ -84,6 +84,8 @@ type Cost struct {
 	Alone *Ceiling `json:",omitempty"`
 	// FloorUnknown reports that the floor lacks nodes whose price is unknown.
 	FloorUnknown bool
+	// Open are the addresses of the pools whose cost no limit bounds, for messages; only of a total.
+	Open []string `json:"-"`
 }
 
 // Uncapped is the ceiling without limits blocks.
@@ -183,6 +185,9 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 		sum := total.Plus(c)
 		total.Floor, total.FloorUnknown = sum.Floor, sum.FloorUnknown
 		alone = alone.plus(c.Uncapped())
+		if c.Ceiling.Unlimited {
+			total.Open = append(total.Open, o.Addr.String())
+		}
 		pools = append(pools, pricedPool{o.Name(), nodes, c})
 	}
 	if total.Ceiling, total.By = together(pools, limits); total.Ceiling != alone {

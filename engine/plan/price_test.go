@@ -100,18 +100,18 @@ func TestUnknownPriceIsAtLeastTheRest(t *testing.T) {
 		unknown bool // the floor
 	}{
 		{"known", []config.Object{pool("a", cpus, nil, "small")}, "$1,200", 0, false},
-		{"one of two", []config.Object{pool("a", cpus, nil, "small", "new")}, "$1,200 or more", 0, false},
+		{"one of two", []config.Object{pool("a", cpus, nil, "small", "new")}, "at least $1,200", 0, false},
 		{"only it", []config.Object{pool("a", cpus, nil, "new")}, "unknown", 0, false},
 		{"no limit", []config.Object{pool("a", nil, nil, "new")}, "unlimited", 0, false},
-		{"beside another", []config.Object{pool("a", cpus, nil, "new"), pool("b", cpus, nil, "small")}, "$1,200 or more", 0, false},
+		{"beside another", []config.Object{pool("a", cpus, nil, "new"), pool("b", cpus, nil, "small")}, "at least $1,200", 0, false},
 		{"a budget", []config.Object{pool("a", cpus, nil, "new"), pool("b", cpus, nil, "small"), budget}, "$700", 0, false},
 		{"a large budget", []config.Object{pool("a", map[string]any{"cpu": "2"}, nil, "small", "new"), budget}, "$700", 0, false},
-		{"static", []config.Object{pool("a", nil, int64(2), "small", "new")}, "$48 or more", 48 * catalog.Dollar, false},
+		{"static", []config.Object{pool("a", nil, int64(2), "small", "new")}, "at least $48", 48 * catalog.Dollar, false},
 		{"static beyond a budget", []config.Object{pool("a", nil, int64(40), "small"), budget}, "$700", 700 * catalog.Dollar, false},
 		{"static beyond a limit", []config.Object{pool("a", map[string]any{"nodes": "2"}, int64(3), "small")}, "$48", 48 * catalog.Dollar, false},
 		{"static and only it", []config.Object{pool("a", nil, int64(2), "new")}, "unknown", 0, true},
 		{"static beside another", []config.Object{pool("a", nil, int64(2), "new"), pool("b", nil, int64(1), "small")},
-			"$24 or more", 24 * catalog.Dollar, true},
+			"at least $24", 24 * catalog.Dollar, true},
 	} {
 		var total Cost
 		_, err := costs(tt.objects, offers, &total)

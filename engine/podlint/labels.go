@@ -34,7 +34,7 @@ func (c *checker) labels() {
 	}
 	for _, what := range slices.Sorted(maps.Keys(missing)) {
 		c.find(lint.LabelOfNoPool, config.Addr{}, "",
-			"Pods of %s select nodes by %s, which no pool sets.", joined(missing[what]), what)
+			"No pool sets %s, by which these pods select nodes: %s.", what, joined(missing[what]))
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *checker) spreads() {
 	}
 	for _, what := range slices.Sorted(maps.Keys(missing)) {
 		c.find(lint.SpreadOverNoPool, config.Addr{}, "",
-			"Pods of %s must %s, but no pool for them sets that label, so they stay pending.", joined(missing[what]), what)
+			"These pods must %s, but no pool for them sets that label, so they stay pending: %s.", what, joined(missing[what]))
 	}
 }
 
@@ -150,7 +150,7 @@ func (c *checker) inPlace() {
 			}
 			if len(users) > 0 {
 				c.find(lint.InPlaceSelected, p.addr, "metadata.annotations."+schemas.AnnotationInPlace,
-					"The label %s changes in place, and it decides where pods of %s run.", key, joined(users))
+					"The label %s changes in place, and a change does not move pods. But it decides where these pods run: %s.", key, joined(users))
 			}
 		}
 	}

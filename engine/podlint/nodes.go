@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
@@ -62,8 +61,8 @@ func (c *checker) tolerations() {
 			}
 			if slices.Sort(pools); len(loads) > 0 {
 				c.find(lint.TolerationOnly, p.addr, "spec.template.spec.taints",
-					"Pods of %s tolerate %s, but do not select this pool: they can also run in %s. Make the pods select a "+
-						"label of this pool.", joined(loads), t.ToString(), joined(slices.Compact(pools)))
+					"These pods tolerate %[2]s, but do not select this pool, so they can also run in %[3]s: %[1]s. Make the pods "+
+						"select a label of this pool.", joined(loads), t.ToString(), joined(slices.Compact(pools)))
 			}
 		}
 	}
@@ -98,8 +97,8 @@ func (c *checker) startupTaints() {
 			}
 			if !tolerated {
 				c.find(lint.StartupTaintStays, p.addr, fmt.Sprintf("spec.template.spec.startupTaints.%d", i),
-					"None of %s tolerates the startup taint %s, so none of them can start on a new node and remove the taint.",
-					diag.Counted(len(sets), "DaemonSet"), t.ToString())
+					"No DaemonSet of the manifests (%d checked) tolerates the startup taint %s, so no agent can start on a new "+
+						"node and remove the taint.", len(sets), t.ToString())
 			}
 		}
 	}
@@ -127,7 +126,7 @@ func (c *checker) blocks() {
 		}
 		if len(causes) > 0 {
 			c.find(lint.PodsBlockDrift, p.addr, "metadata.name",
-				"Karpenter never replaces a node on which pods of %s run: they cannot be evicted, and without a "+
+				"Karpenter never replaces a node on which one of these pods runs: %s. They cannot be evicted, and without a "+
 					"termination_grace_period Karpenter waits for them forever.", joined(causes))
 		}
 	}

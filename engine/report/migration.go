@@ -12,7 +12,11 @@ import (
 // migration writes the moved block that keeps a pool. The steps to another object are long: the command explain shows
 // them in general, and all writes them for this pool.
 func (p *text) migration(m plan.Migration, all bool) {
-	p.Section("To keep the nodes")
+	title := "To replace the nodes in steps"
+	if m.Moved != "" {
+		title = "To keep the nodes"
+	}
+	p.Section(title)
 	p.Sentence(2, inStyle(p.Bold, plainText(m.From)+" → "+plainText(m.To)+": "+plainText(m.Reason)))
 	if m.Moved != "" {
 		p.Sentence(2, unstyled(movedTitle))
@@ -64,8 +68,11 @@ func lines(text string) iter.Seq[string] {
 
 // migration is text.migration as Markdown.
 func (c *comment) migration(m plan.Migration) {
-	c.printf("\n<details><summary>How to keep the nodes of <code>%s</code></summary>\n\n%s\n",
-		HTMLEntities(m.From), code(m.Reason))
+	how := "How to replace the nodes of <code>%s</code> in steps"
+	if m.Moved != "" {
+		how = "How to keep the nodes of <code>%s</code>"
+	}
+	c.printf("\n<details><summary>"+how+"</summary>\n\n%s\n", HTMLEntities(m.From), code(m.Reason))
 	if m.Moved != "" {
 		c.printf("\n%s\n", movedTitle)
 		c.block(m.Moved)

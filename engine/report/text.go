@@ -121,7 +121,7 @@ func costRows(c plan.Change) (rows []textRow) {
 		}
 	}
 	if text := uncapped(c.Before, c.After); text != "" && text != ceilings(c.Before, c.After) {
-		rows = append(rows, textRow{Name: "  ignoring limits blocks", After: text})
+		rows = append(rows, textRow{Name: "  without limits blocks", After: text})
 	}
 	return rows
 }
@@ -216,7 +216,7 @@ func (p *text) summary(r Report, o Options) {
 	}
 	switch {
 	case r.Refused():
-		p.Sentence(0, inStyle(p.Bad, "Refused by "+plainText.list(r.refusing())+"."))
+		p.Sentence(0, inStyle(p.Bad, "Refused by: "+plainText.list(r.refusing())+"."))
 	case r.guarded() != "":
 		p.Sentence(0, unstyled("Guards: "+r.guarded()+"."))
 	}

@@ -100,7 +100,13 @@ type poolRow struct {
 func (v escaper) view(r Report, all bool, path func(string) string) view {
 	view := view{Report: r, Versus: v.versus(r), Pods: v.workloadView(r.Workloads, mostLost)}
 	for _, e := range entries(r.Changes, all) {
-		view.Entries = append(view.Entries, v.entry(e, path))
+		row := v.entry(e, path)
+		if e.Action == plan.Update && slices.ContainsFunc(r.Migrations, func(m plan.Migration) bool { return m.From == e.Addr }) {
+			// Only a pool that becomes static or dynamic is both updated and migrated.
+			row.Obstacles = append(row.Obstacles, "the API server refuses this update: an existing NodePool cannot become static or "+
+				"dynamic; see the steps to another pool")
+		}
+		view.Entries = append(view.Entries, row)
 	}
 	for _, d := range r.Drift {
 		row := driftRow{Drift: d, Addr: v(d.Addr), Path: fieldPath(schemas.TypeOf(d.Kind), d.Path), By: v.list(d.Owners), Apply: "apply is refused"}

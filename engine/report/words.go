@@ -40,7 +40,7 @@ func (v escaper) versus(r Report) string {
 		text += "compared with " + v.revision(r.Base)
 	}
 	if r.Rules.Kind != "" {
-		text = strings.TrimSpace(text) + ". The guards and policies of " + v.revision(r.Rules) + " apply."
+		text = strings.TrimSpace(text) + ". The guards and policies come from " + v.revision(r.Rules) + "."
 	}
 	return strings.TrimSpace(text)
 }

@@ -226,5 +226,6 @@ func (m Member) Outside() error {
 	if filepath.IsLocal(filepath.FromSlash(m.Dir)) {
 		return nil
 	}
-	return fmt.Errorf("%s is not below the working directory, so its results cannot be named after it", m.Dir)
+	return fmt.Errorf("%s is outside of the working directory, and results are named by their path in it; run the command in "+
+		"a parent directory", m.Dir)
 }

@@ -322,8 +322,8 @@ func (w *cluster) doubts(load Workload) {
 		w.note("%s names a node in nodeName, which is ignored.", load.Name)
 	}
 	if key := ambiguousTopology(load.Pod.Spec); key != "" {
-		w.note("%s is placed by %s, and Karpenter chooses at random among equally good values: another run may "+
-			"have other nodes.", load.Name, key)
+		w.note("%s: the label %s decides where the pods run. If several of its values fit equally well, Karpenter chooses one "+
+			"at random, so another run may give other nodes.", load.Name, key)
 	}
 }
 

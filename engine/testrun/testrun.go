@@ -141,7 +141,10 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 	if err != nil {
 		return nil, t.fail("Cannot compute the cost", err)
 	}
-	known["cost"] = eval.Root{Value: costValue(alone)}
+	known["cost"] = eval.Root{Value: costValue(alone), Nulls: map[string]string{}}
+	for name, why := range compile.NullReasons(alone) {
+		known["cost"].Nulls[strings.TrimPrefix(name, "cost.")] = why
+	}
 	if t.named() || t.run.Base == "" && t.snapshot != nil {
 		if alone.After.FloorUnknown {
 			return nil, t.fail("Cannot simulate the pods", errors.New("a pool with replicas allows only plan types whose price or size "+
@@ -157,7 +160,7 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 		return known, true
 	}
 	change, ok := t.compare(ctx)
-	known["plan"] = eval.Root{Value: planValue(change, t.uncounted)}
+	known["plan"] = eval.Root{Value: planValue(change, t.uncounted), Nulls: compile.NullReasons(change)}
 	return known, ok
 }
 

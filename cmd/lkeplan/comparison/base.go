@@ -41,10 +41,6 @@ func (d *Comparison) compileBase(
 		}
 		return against, rules, err
 	case "", "git", "dir":
-		if d.rules != "" {
-			return against, rules, errors.New("--guards is for a cluster or a plan as the base; otherwise guards and policies " +
-				"are read from the base")
-		}
 		c.Base, against, rules, err = d.configuration(ctx, c, d.Base, opts)
 		return against, rules, err
 	}
@@ -56,9 +52,6 @@ func (d *Comparison) compileBase(
 func (d *Comparison) lastApplied(
 	ctx context.Context, c *Compared, opts compile.Options,
 ) (before compile.Result, rules plan.Revision, err error) {
-	if kind := kindOf(d.rules); d.rules != "" && kind != "git" && kind != "dir" {
-		return before, rules, fmt.Errorf("--guards %s: write git:REF or dir:PATH", d.rules)
-	}
 	before, against, own, err := d.configuration(ctx, c, d.rules, opts)
 	switch {
 	case err != nil:

@@ -74,6 +74,22 @@ func (d *Comparison) checkPlaces() error {
 			return fmt.Errorf("--%s %s needs %s", flag[0], flag[1], needs)
 		}
 	}
+	inGit := false
+	switch kindOf(d.Base) {
+	case "", "git", "dir":
+		inGit = true
+	case "plan", "live", "snapshot":
+	default:
+		return unknownBase(d.Base)
+	}
+	switch kind := kindOf(d.rules); {
+	case d.rules == "":
+	case inGit:
+		return errors.New("--guards needs --base live, --base snapshot:FILE or --base plan:FILE; with any other base, " +
+			"guards and policies are read from the base")
+	case kind != "git" && kind != "dir":
+		return fmt.Errorf("--guards %s: write git:REF or dir:PATH", d.rules)
+	}
 	return nil
 }
 

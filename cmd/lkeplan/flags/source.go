@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,23 @@ func (s *Source) Flags(cmd *cobra.Command) {
 func Catalog(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "catalog", "",
 		"read plan types, regions and prices from `FILE` (default: lkeplan.catalog, else the built-in catalogue)")
+}
+
+// Arguments checks the number of positional arguments. The error names them as the usage of the command does.
+func Arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		names := strings.Fields(cmd.Use)[1:]
+		usage := strings.Join(append([]string{cmd.CommandPath()}, names...), " ")
+		switch n := len(args); {
+		case n < least:
+			return fmt.Errorf("%s needs %s. Usage: %s", cmd.CommandPath(), strings.Join(names[n:least], " and "), usage)
+		case n > most && most == 0:
+			return fmt.Errorf("%s takes no arguments, and got %q", cmd.Name(), args[0])
+		case n > most:
+			return fmt.Errorf("%s takes at most %s, and got %d. Usage: %s", cmd.CommandPath(), diag.Counted(most, "argument"), n, usage)
+		}
+		return nil
+	}
 }
 
 // OneDirectory is the positional argument of commands that read a directory.

@@ -105,7 +105,7 @@ func TestMergeRequestThatAGuardRefuses(t *testing.T) {
 	whole := clusterFile("prod", "720h")
 	m.write("clusters/prod/main.lke.hcl", whole[:strings.Index(whole, "\npool")])
 	m.commit("Delete a pool")
-	m.contains(m.job("lkeplan:diff", 3), "LKEPLAN_ALLOW", "Refused by max_deleted_pools.")
+	m.contains(m.job("lkeplan:diff", 3), "LKEPLAN_ALLOW", "Refused by: max_deleted_pools.")
 }
 
 // TestMergeRequestOnAShallowCheckoutFails where it deletes a pool and its guard: however
@@ -121,8 +121,8 @@ func TestMergeRequestOnAShallowCheckoutFails(t *testing.T) {
 		says string
 	}{
 		"1": {1, `main, which CI_MERGE_REQUEST_TARGET_BRANCH_NAME names, is not in this clone; set the variable GIT_DEPTH: "0"`},
-		"":  {3, "Refused by max_deleted_pools."}, // twenty commits
-		"0": {3, "Refused by max_deleted_pools."},
+		"":  {3, "Refused by: max_deleted_pools."}, // twenty commits
+		"0": {3, "Refused by: max_deleted_pools."},
 	} {
 		m.template.Jobs["lkeplan:diff"].Variables["GIT_DEPTH"] = depth
 		m.contains(m.job("lkeplan:diff", want.code), want.says)

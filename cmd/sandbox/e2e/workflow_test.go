@@ -193,7 +193,7 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":50}}`)
 	mustContain(t, job("apply", 4, ""), "run the pipeline again for a new plan")
 	d.push(pooled(t, guards), "refs/heads/main")
-	mustContain(t, job("plan", 3, ""), "Refused by max_deleted_pools", "LKEPLAN_ALLOW")
+	mustContain(t, job("plan", 3, ""), "Refused by: max_deleted_pools", "LKEPLAN_ALLOW")
 	job("plan", 0, "max_deleted_pools:pool.web")
 	mustContain(t, job("apply", 0, ""), "1 deleted")
 }

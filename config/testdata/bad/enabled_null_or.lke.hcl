@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  enabled    = false || yamldecode("enabled:").enabled # want: Operation failed: Error during operation: argument must not be null.
+  enabled    = false || yamldecode("enabled:").enabled # want: Operation failed: An operand is null, and an operation needs a value.
 }

@@ -2,7 +2,7 @@ variable "size" {
   default = 5
 
   validation {
-    condition     = true # want: Constant condition: The condition contains no references, so it is always true or always false.
+    condition     = true # want: Constant condition: The condition contains no references, so it checks nothing. Refer to the value that it must check, such as var.NAME.
     error_message = "Never."
   }
 }

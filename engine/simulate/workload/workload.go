@@ -329,7 +329,7 @@ func typed[T any](r *reader, o manifests.Object) (value T, err error) {
 	}
 	unknown, err := json.UnmarshalStrict(text, &value, json.DisallowUnknownFields)
 	if err != nil {
-		return value, plain(err)
+		return value, wrongField(fields, err)
 	}
 	var wrong []string
 	for _, field := range unknown {
