@@ -195,7 +195,7 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string
 		texts = append(texts, "spec.template.spec.requirements: "+types.WhyNothing(want)+".")
 	default:
 		texts = append(texts, fmt.Sprintf(
-			"spec.template.spec.requirements: no plan that Linode sells in %s matches them.", region))
+			"spec.template.spec.requirements: no plan type that Linode sells in %s matches them.", region))
 	}
 	return strings.Join(texts, " ")
 }

@@ -65,9 +65,9 @@ func TestNodePoolsReportWhatLKEWouldRefuse(t *testing.T) {
 		{"another zone", wants(corev1.LabelTopologyZone, "us-east"), "the cluster is in region us-ord", false},
 		{
 			"a plan that is not there", wants(corev1.LabelInstanceTypeStable,
-				"g6-standard-3"), "no plan that Linode sells in us-ord", false,
+				"g6-standard-3"), "no plan type that Linode sells in us-ord", false,
 		},
-		{"another architecture", wants(corev1.LabelArchStable, "arm64"), "no plan that Linode sells in us-ord", false},
+		{"another architecture", wants(corev1.LabelArchStable, "arm64"), "no plan type that Linode sells in us-ord", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,8 +123,8 @@ func TestNodePoolsWithUnusablePlansAreNotReady(t *testing.T) {
 	}{
 		{in(corev1.LabelInstanceTypeStable, "g2-gpu-rtx4000a1-xl"), "does not have the price or the size of g2-gpu-rtx4000a1-xl"},
 		{in(corev1.LabelInstanceTypeStable, "g8-dedicated-32-8"), "does not have the price or the size of g8-dedicated-32-8"},
-		{in(corev1.LabelInstanceTypeStable, "g1-gpu-rtx6000-1"), "no plan that Linode sells in gb-lon matches them"},
-		{in(linodev1alpha1.LabelInstanceGPUCount, "3"), "no plan that Linode sells in gb-lon matches them"},
+		{in(corev1.LabelInstanceTypeStable, "g1-gpu-rtx6000-1"), "no plan type that Linode sells in gb-lon matches them"},
+		{in(linodev1alpha1.LabelInstanceGPUCount, "3"), "no plan type that Linode sells in gb-lon matches them"},
 		{accelerated, ""},
 	} {
 		pool := nodePool()

@@ -125,7 +125,7 @@ func TestLinodeWithoutItsTagIsReported(t *testing.T) {
 // TestTokenIsBlamedOnlyForItsErrors: other failures do not mean that the token is wrong.
 func TestTokenIsBlamedOnlyForItsErrors(t *testing.T) {
 	for status, want := range map[int]string{
-		401: newToken, 403: newToken, 503: "check LINODE_URL and the network", 429: "run it again", 404: "check LINODE_URL",
+		401: newToken, 403: newToken, 503: "check LINODE_URL and the network", 429: "run doctor again", 404: "check LINODE_URL",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

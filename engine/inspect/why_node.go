@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -225,8 +224,8 @@ func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		wanted, has := asked[name], it.Allocatable()[name]
 		if wanted.Cmp(has) > 0 {
-			offers = append(offers, fmt.Sprintf("%s of %s", decimal(name, has), name))
-			requests = append(requests, fmt.Sprintf("%s of %s", decimal(name, wanted), name))
+			offers = append(offers, simulate.AmountOf(name, has))
+			requests = append(requests, simulate.AmountOf(name, wanted))
 		}
 	}
 	return fmt.Sprintf("it has %s; the node was created for pods that request %s (with DaemonSets)",
@@ -373,7 +372,7 @@ func (w *reader) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev
 	return len(placed) == len(pods) && len(nodes) == 1, nil
 }
 
-// lessText is a reduction: 4 instead of 5 of cpu.
+// lessText is a reduction: 4 instead of 5 CPUs.
 func lessText(asked, less corev1.ResourceList) string {
 	text := ""
 	for i, name := range slices.Sorted(maps.Keys(less)) {
@@ -382,15 +381,7 @@ func lessText(asked, less corev1.ResourceList) string {
 		if i > 0 {
 			text += " and "
 		}
-		text += fmt.Sprintf("%s instead of %s of %s", decimal(name, left), decimal(name, all), name)
+		text += fmt.Sprintf("%s instead of %s", simulate.Amount(name, left), simulate.AmountOf(name, all))
 	}
 	return text
-}
-
-// decimal is an amount as a decimal number if it has no unit: 4.5 CPUs.
-func decimal(name corev1.ResourceName, q resource.Quantity) string {
-	if name == corev1.ResourceCPU {
-		return strconv.FormatFloat(float64(q.MilliValue())/1000, 'f', -1, 64)
-	}
-	return simulate.Amount(name, q)
 }

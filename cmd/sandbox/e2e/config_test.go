@@ -39,7 +39,7 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 		t.Errorf("the foreign value was overwritten: %v", got)
 	}
 	// What the message says to type takes it back, and says from whom.
-	_, line, _ := strings.Cut(string(out), "To overwrite what others have set: ")
+	_, line, _ := strings.Cut(string(out), "To overwrite the values of other owners: ")
 	line, _, _ = strings.Cut(line, "\n")
 	words := strings.Fields(strings.ReplaceAll(line, "'", ""))
 	if len(words) < 2 || words[0] != "lkeplan" {

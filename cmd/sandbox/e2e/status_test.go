@@ -68,7 +68,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 			[3]string{"Pod", "PlanTypeOutOfStock", "for g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
-		}, waits("small", "the pod requests 30 of cpu"),
+		}, waits("small", "the pod requests 30 CPUs"),
 			[3]string{"Pod", "FailedScheduling", "no instance type has enough resources"}},
 		{"a class that is not ready", func() {
 			s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`)
@@ -97,7 +97,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 
 	for pool, want := range map[string]string{
 		"own": "NodePool own has no capacity", "capped": "CapacityLimit cap", "stock": "is available in us-ord",
-		"small": "the pod requests 30 of cpu", "refused": "it is not ready: spec.lkeK8sVersion: ",
+		"small": "the pod requests 30 CPUs", "refused": "it is not ready: spec.lkeK8sVersion: ",
 	} {
 		pod := s.waitingPod(pool)
 		var a inspect.Answer

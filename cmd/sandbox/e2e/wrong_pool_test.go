@@ -15,7 +15,7 @@ var wrongPools = map[string]struct{ requirement, why string }{
 		"the cluster is in region us-ord, which is its only zone"},
 	"spot": {`{"key":"karpenter.sh/capacity-type","operator":"In","values":["spot"]}`, "Linode sells on demand only"},
 	"plan": {`{"key":"node.kubernetes.io/instance-type","operator":"In","values":["m5.large"]}`,
-		"no plan that Linode sells in us-ord matches them"},
+		"no plan type that Linode sells in us-ord matches them"},
 }
 
 func wrongPool(name, requirement string) string {
