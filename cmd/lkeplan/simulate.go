@@ -151,7 +151,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false,
-		"exit with 2 if the result differs from the result of --base")
+		"exit with 2 if there are changes: the result differs from that of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	s.effects().RejectUnused(cmd)
 	return cmd

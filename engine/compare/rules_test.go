@@ -12,7 +12,7 @@ func TestRuleChanges(t *testing.T) {
 	const cluster = "cluster {\n  name   = \"a\"\n  region = \"us-ord\"\n}\n"
 	const guards = cluster + "guards {\n  max_deleted_pools = 0\n  max_rolled_nodes = \"10%\"\n}\n"
 	policy := func(condition string) string {
-		return cluster + "policy \"few\" {\n  condition     = " + condition + "\n , error_message = \"Too many.\"\n}\n"
+		return cluster + "policy \"few\" {\n  condition     = " + condition + "\n  error_message = \"Too many.\"\n}\n"
 	}
 	const judged = " The guards of the base apply to this change, and the new guards to the next change."
 	const policed = " The policies of the base apply to this change, and the new policies to the next change."
