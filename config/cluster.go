@@ -19,7 +19,7 @@ func (c *compiler) declareCluster() *eval.Node {
 	for i, block := range c.dir.Blocks.OfType(schemas.Cluster.Type) {
 		if i > 0 {
 			c.report(diag.At("More than one cluster",
-				fmt.Sprintf("A directory configures one cluster, and this one already declares its cluster at "+
+				fmt.Sprintf("A directory configures one cluster, and this directory already has a cluster block at "+
 					"%s. Use one directory per cluster.", diag.Line(node.Range)), block.DefRange))
 			break
 		}

@@ -33,7 +33,7 @@ func TestConcurrentCreatesStayWithinTheLimit(t *testing.T) {
 	}{
 		{
 			"nodes", capped("total", nodes(3)), nodePool(),
-			"CapacityLimit total has no capacity for a node of g6-standard-4: it allows 3 nodes and has 3, including nodes on order",
+			"CapacityLimit total has no capacity for a node of g6-standard-4: it allows 3 nodes and has 3, including nodes that are being created",
 		},
 		{"cpu", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.CPU = new(resource.MustParse("15500m")) }),
 			nodePool(),

@@ -40,8 +40,8 @@ cluster-autoscaler.kubernetes.io/safe-to-evict: "false".
 You need a token in LINODE_TOKEN with the scope lke:read_write, and a running
 controller. By default, the controller does not run on nodes of Karpenter: keep an
 LKE pool for it, and name the other LKE pools instead of using --all. Before you
-start, remove the LKE pools that you adopt from Terraform, or from any other tool
-that manages them.`
+start, remove these LKE pools from Terraform, or from any other tool that manages
+them.`
 
 func newAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}
@@ -54,7 +54,7 @@ func newAdopt(env *flags.Env) *cobra.Command {
 				return errors.New("--timeout is more than 0")
 			}
 			if !a.yes && flags.Terminal(env.Stdin) == nil {
-				return errors.New("adopt changes a cluster, and there is no terminal for the question; add --yes")
+				return errors.New("adopt asks for confirmation, and there is no terminal; add --yes")
 			}
 			return a.run(cmd.Context(), args)
 		},
@@ -66,7 +66,7 @@ func newAdopt(env *flags.Env) *cobra.Command {
 		"stop waiting after `TIME`; the time starts again for each node")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
-		"do not check for the Lease of a running controller; use it if the controller runs without leader election")
+		"do not check for the Lease of a running controller, for a controller without leader election")
 	flags.ClusterFlags(cmd, env, &a.access)
 	return cmd
 }

@@ -38,13 +38,13 @@ read them from another commit or a directory, set --guards.
 To count the affected nodes, diff needs a cluster or a snapshot. If the base is
 a commit, set --nodes live or --nodes snapshot:FILE. The report shows the maximum
 cost: the cost if all pools reach their limits. Prices come from the catalogue, a
-file with plan types, regions and prices.
+file with plan types (kinds of Linode), regions and prices.
 
 With --simulate, the report also shows which nodes the pods get before and after
 the change, and what these nodes cost. If a pod no longer gets a node, the report
 shows the reason, and diff refuses the change. To permit the change, pass --allow,
-or first raise the guard max_unschedulable_pods in the base. --pods and --workloads
-select the pods, as in "lkeplan simulate". By default, diff uses the pods of the
+or first merge a change that raises the guard max_unschedulable_pods. --pods and
+--workloads select the pods, as in "lkeplan simulate". By default, diff uses the pods of the
 cluster or snapshot.
 
 --output selects the format of the report. --out also writes the report to a

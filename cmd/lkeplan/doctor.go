@@ -21,8 +21,8 @@ the CRDs, the controller and its RBAC permissions, and the conditions of pools a
 NodePlans (objects that apply commits). It also finds other installations of Karpenter.
 
 If the environment variable LINODE_TOKEN contains a token, doctor also checks
-the scopes of the token and the LKE cluster. By default, this is the LKE cluster
-that the controller is configured for. To check another LKE cluster, set
+the LKE cluster, and the scopes of the token. By default, the LKE cluster is the
+one that the controller is configured for. To check another LKE cluster, set
 LKE_CLUSTER_ID or CLUSTER_NAME. If KARPENTER_MODE is instance, doctor checks the
 Linodes of a cluster that you run yourself.
 

@@ -19,7 +19,7 @@ const historyHelp = `Compare the forecast of each applied commit with what happe
 in the plan of the commit. It has the number of nodes that will be replaced, and
 the monthly cost of the pools. Commits that change no object are not listed.
 
-  REPLACED  the nodes that were replaced, and the number in the plan
+  REPLACED  how many nodes were replaced, and how many the plan forecast
   FORECAST  the expected range of the monthly cost
   MEAN      the average monthly cost since the commit was applied
   MEASURED  the time for which the cost is known. While the controller does not

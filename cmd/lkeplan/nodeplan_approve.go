@@ -113,7 +113,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		return err
 	}
 	if !a.yes && flags.Terminal(env.Stdin) == nil {
-		return errors.New("an approval can delete nodes, and there is no terminal for the question; add --yes")
+		return errors.New("approve asks for confirmation, because nodes may be deleted, and there is no terminal; add --yes")
 	}
 	if err := confirm(ctx, env, a.yes, "Approve this plan?", "nothing was approved"); err != nil {
 		return err
@@ -172,17 +172,17 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
 	p.Line(0, "NodePlan %s", nodeplan.Key(np))
 	writePlanOf(p, np)
-	p.Line(0, "The approval permits what %s refuses, for at most %s, until %s. It is from %s.", strings.Join(a.Guards, ", "),
-		diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
+	p.Line(0, "The approval permits what these guards refuse: %s.", strings.Join(a.Guards, ", "))
+	p.Line(0, "It is for at most %s, until %s, in the name of %s.", diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 }
 
 const nodePlanDiffHelp = `Show what a NodePlan (an object that applies commits in a cluster) would change
 if it applied the directory. The comparison uses the variables of the NodePlan,
-its guards (limits on one change), its rules for pruning, and the fields that it
-lets other owners set. The cluster is only read.
+its guards (limits on one change) and its rules for pruning. It ignores the fields
+that the NodePlan lets other owners set. The cluster is only read.
 
-The guards and policies (conditions that a plan must meet) of the directory are those of the commit where your
-branch left the main branch, as in "lkeplan diff". lkeplan does not read
+Guards and policies (conditions that a plan must meet) in the directory are not read from your branch, but
+from the commit where it left the main branch, as in "lkeplan diff". lkeplan does not read
 variables that the NodePlan takes from Secrets. If the directory needs them,
 pass them with --var.
 

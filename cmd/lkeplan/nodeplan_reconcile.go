@@ -103,7 +103,7 @@ func newNodePlanSuspend(env *flags.Env) *cobra.Command {
 		Use:   "suspend NAME",
 		Short: "Suspend a NodePlan until it is resumed",
 		Long: `Suspend a NodePlan (an object that applies commits in a cluster): until you resume
-it, the controller does not compare or apply it. Karpenter still creates and removes nodes for the objects in the
+it, the controller applies no commit of it. Karpenter still creates and removes nodes for the objects in the
 cluster. If Flux or another tool applies the NodePlan object from Git, that tool may resume
 the NodePlan.`,
 		Example: "  lkeplan nodeplan suspend prod",

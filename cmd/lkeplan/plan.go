@@ -23,8 +23,8 @@ the plan to the file of --out. "lkeplan apply FILE" then makes exactly the
 changes of the plan. If the cluster has changed since then, "lkeplan apply" does
 nothing, and its exit code is 4. "lkeplan plan" only reads the cluster.
 
-The command also saves a plan that a guard (a limit on one change) or a policy (a
-condition that a plan must meet) refuses, so that others can read the plan.
+The command saves a plan even if a guard (a limit on one change) or a policy (a
+condition that a plan must meet) refuses it, so that others can read the plan.
 "lkeplan apply" does not apply such a plan.
 
 If you name several directories, or use --recursive, the kubeconfig needs a context

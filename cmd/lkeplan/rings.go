@@ -26,8 +26,8 @@ clusters of the previous ring have proven it. A cluster has proven a commit if t
 commit is applied and its objects were ready for the soak time of the ring (a time
 that the rings block sets).
 
-For each cluster, the table shows the applied commit, since when the objects of
-the commit are ready, and what the cluster is waiting for. NAME is the name of the
+For each cluster, the table shows the applied commit, the time at which its objects
+became ready, and what the cluster is waiting for. NAME is the name of the
 NodePlan, the object that applies commits in a cluster. It must have the same name
 in all clusters. Without DIR, the command reads the working directory.
 

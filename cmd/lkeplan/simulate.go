@@ -58,7 +58,7 @@ On the standard tier of LKE, simulate adds the DaemonSets that LKE installs. On
 LKE Enterprise, it does not know these DaemonSets. To add them, save the output
 of "kubectl get daemonsets -A -o yaml", and pass the file to --workloads.
 
-With --settle, simulate then consolidates the nodes as Karpenter does. It
+With --settle, the simulation also consolidates the nodes, as Karpenter does. It
 removes empty nodes, and replaces nodes with fewer or cheaper nodes. Disruption
 budgets, PodDisruptionBudgets and the annotation karpenter.sh/do-not-disrupt
 apply. The report shows what each step saves, and why the other nodes stay. With

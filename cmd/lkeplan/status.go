@@ -34,7 +34,7 @@ You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
 resources of Karpenter and lkeplan. If you cannot list one of these resources,
 status shows the missing permission. status also works if the controller is down.
-Prices come from the catalogue, a file with plan types, regions and prices.`
+Prices come from the catalogue, a file with plan types (kinds of Linode), regions and prices.`
 
 type statusSettings struct {
 	look
@@ -74,7 +74,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "also list pools with nothing to report, and all workloads with waiting pods")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second,
-		"every `TIME`, refresh the resources for which you have the permission list, but not watch")
+		"refresh the resources that you can list but not watch every `TIME`")
 	flags.Effects{
 		"all": {
 			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",

@@ -73,7 +73,7 @@ func newTop(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&s.once, "once", false,
 		"print one screen and exit (default: true if the output is no terminal, or if TERM is dumb)")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second,
-		"every `TIME`, refresh the resources for which you have the permission list, but not watch")
+		"refresh the resources that you can list but not watch every `TIME`")
 	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
 	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "reverse the order")
 	flags.Effects{"interval": {

@@ -66,8 +66,8 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&u.leave, "leave", false, "keep all nodes")
 	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
-		"do not check for the Lease of a running controller; use it with --drain if the controller runs without "+
-			"leader election, and with --leave if the cluster has no such Lease and no controller runs")
+		"do not check for the Lease of a running controller: with --drain, for a controller without leader "+
+			"election; with --leave, if no controller runs and the cluster has no Lease that shows this")
 	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Effects{"timeout": {

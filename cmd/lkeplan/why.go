@@ -39,7 +39,7 @@ down.
 
 If the node no longer exists, the output shows why it was removed. The controller
 stores the last 50 removed nodes in the status of the LinodeNodeClass. Prices
-come from the catalogue, a file with plan types, regions and prices.`
+come from the catalogue, a file with plan types (kinds of Linode), regions and prices.`
 
 func newWhy(env *flags.Env) *cobra.Command {
 	var (
@@ -89,7 +89,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 	l.flags(cmd, env)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
 	cmd.Flags().StringVar(&region, "region", "",
-		"Linode `REGION` of the cluster (default: that of its nodes, or of its classes)")
+		"Linode `REGION` of the cluster (default: the region of its nodes, or of its LinodeNodeClasses)")
 	flags.Effects{"namespace": {
 		When: func(args []string) bool {
 			kind, name, err := asked(args)

@@ -170,13 +170,13 @@ func (s *Scope) failedOperation(d *hcl.Diagnostic, detail string) string {
 		}
 		name := diag.Written(reference)
 		_, rest, _ := strings.Cut(name, ".")
-		text := fmt.Sprintf("%s is null, and an operation needs a value.", name)
+		text := fmt.Sprintf("%s is null, and no operation is possible with null.", name)
 		if why := s.roots[reference.RootName()].Nulls[rest]; why != "" {
 			text += " " + why
 		}
 		return text
 	}
-	return "An operand is null, and an operation needs a value."
+	return "A value in the operation is null, and no operation is possible with null."
 }
 
 // operands returns the operands of an operation, without parentheses.

@@ -31,7 +31,7 @@ var advice = []struct {
 
 // inside is the advice for arguments and blocks that users try in blocks.
 var inside = map[string]string{
-	"count": "The argument count does not exist. Repeat the block with for_each, or omit it with enabled.",
+	"count": "The argument count does not exist. To repeat the block, use for_each. To leave it out, use enabled.",
 	"lifecycle": "The block lifecycle does not exist. To protect pools from deletion, write guards { protected = " +
 		"[pool.NAME] }. To let other managers set a field, delete its argument.",
 	"depends_on": "The argument depends_on does not exist. Node classes are applied before the pools that refer " +
@@ -43,9 +43,9 @@ var inside = map[string]string{
 	"provider":    "Providers do not exist: objects are applied to the cluster of the current kubectl context.",
 	"providers":   "Providers do not exist: objects are applied to the cluster of the current kubectl context.",
 	"provisioner": "Provisioners do not exist. Configure nodes in their node_class.",
-	"taint":       `Set taints with one argument: taints = ["team=web:NoSchedule"].`,
-	"requirement": `Set requirements with one argument: requirements = { arch = "amd64", cpu = lte(16) }.`,
-	"label":       `Set labels with one argument: labels = { team = "web" }.`,
+	"taint":       `The argument is taints, as in taints = ["team=web:NoSchedule"].`,
+	"requirement": `The argument is requirements, as in requirements = { arch = "amd64", cpu = lte(16) }.`,
+	"label":       `The argument is labels, as in labels = { team = "web" }.`,
 	"time_zone":   "The argument time_zone does not exist. Times are in UTC.",
 	"timezone":    "The argument timezone does not exist. Times are in UTC.",
 	"kubelet":     "Configure the kubelet in the node_class of the pool.",

@@ -46,7 +46,7 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 			}
 		}
 		if was := old[directoryName]; was != now[directoryName] && of.guard == plan.OwnCluster && was != "" {
-			of.sentence += fmt.Sprintf(" To keep the old name, set directory = %q in the lkeplan block.", was)
+			of.sentence += fmt.Sprintf(" To keep the name of the directory, set directory = %q in the lkeplan block.", was)
 		}
 		if len(changes) > 0 {
 			verdicts = append(verdicts, plan.Verdict{

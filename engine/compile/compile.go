@@ -256,7 +256,7 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 var plainRules = map[string]string{
 	"'schedule' must be set with 'duration'": "A budget with a schedule also needs a duration, and a budget with a duration " +
 		"also needs a schedule.",
-	"only 'limits.nodes' is supported on static NodePools": "A pool with replicas can limit only its nodes, as in " +
+	"only 'limits.nodes' is supported on static NodePools": "In a pool with replicas, limits can contain only the number of nodes, as in " +
 		"limits = { nodes = 10 }. Delete the other limits, or replicas.",
 	"'weight' is not supported on static NodePools": "A pool with replicas cannot have a weight. Delete weight or replicas.",
 	"set at least one of nodes, cpu, memory and monthlyCost": "The block has no limit. Set at least one of nodes, cpu, memory " +

@@ -36,7 +36,7 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 			diags = append(diags, at(w.Name+".duration").Error("Invalid duration", err.Error()+"."))
 		case err != nil:
 			diags = append(diags, at(w.Name+".schedule").Error("Invalid schedule", fmt.Sprintf(
-				"The schedule of a during block is in cron notation, minute first, such as \"0 20 * * mon-fri\": %v.", err)))
+				"%v. Write the schedule of a during block in cron notation, minute first, such as \"0 20 * * mon-fri\".", err)))
 		case during.Always(w):
 			origin := at(w.Name + ".duration")
 			diags = append(diags, origin.Error("During block without an end", fmt.Sprintf("The during block %q is always active: "+

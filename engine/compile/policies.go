@@ -193,8 +193,8 @@ func checkSchedules(block, consequence string, periods []config.Period, g config
 		detail := ""
 		switch {
 		case err != nil:
-			detail = fmt.Sprintf("The schedule of a %s is in cron notation, minute first, such as \"0 16 * * fri\": %v.",
-				block, err)
+			detail = fmt.Sprintf("%v. Write the schedule of a %s in cron notation, minute first, such as \"0 16 * * fri\".",
+				err, block)
 		case strings.HasPrefix(p.Schedule, "@every"):
 			detail = fmt.Sprintf("%q depends on when it is evaluated. Write the minutes and hours at "+
 				"which the %s starts, such as \"0 16 * * fri\".", p.Schedule, block)

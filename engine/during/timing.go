@@ -21,8 +21,7 @@ func ParseSchedule(text string) (cron.Schedule, error) {
 	}
 	fields := strings.Fields(text)
 	if len(fields) != len(cronFields) {
-		return nil, fmt.Errorf("it has %d fields instead of 5: minute, hour, day of the month, month, day of the week",
-			len(fields))
+		return nil, fmt.Errorf("%q does not have 5 fields (minute, hour, day of the month, month, day of the week)", text)
 	}
 	for i, field := range fields {
 		alone := []string{"*", "*", "*", "*", "*"}

@@ -277,7 +277,7 @@ func Choose(objects []manifests.Object, names []string, selector string) ([]mani
 	}
 	for _, name := range names {
 		if !found[name] && len(objects) == 0 {
-			return nil, fmt.Errorf("there is no %s: no object of a kind that import reads was found (%s)", name, kinds)
+			return nil, fmt.Errorf("there is no %s; import reads these kinds, and found no objects: %s", name, kinds)
 		}
 		if !found[name] {
 			return nil, fmt.Errorf("there is no %s; the objects are: %s", name, diag.OneLine(objectNames(objects)))

@@ -53,7 +53,7 @@ func (p *text) hcl(src string) {
 }
 
 // movedTitle introduces the moved block that keeps a pool.
-const movedTitle = "If you only renamed or moved the block, add this moved block. The NodePool keeps its name and its nodes:"
+const movedTitle = "If you only changed the label or the place of the block, add this moved block. The NodePool keeps its name and its nodes:"
 
 // lines splits text into lines, and replaces control characters in each.
 func lines(text string) iter.Seq[string] {

@@ -138,7 +138,7 @@ func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
 		w.presumed = fmt.Sprintf("The simulation includes LKE's own DaemonSets: calico-node requests 250m of CPU on each node "+
 			"(observed in %s).", lke.DaemonSetsSeen)
 	default:
-		w.presumed = "The requests of LKE's own DaemonSets on the enterprise tier are unknown and ignored. To include them, add the output of " +
+		w.presumed = "The requests of LKE's own DaemonSets on the enterprise tier are unknown and ignored. To include them, pass --workloads the output of " +
 			"kubectl get daemonsets -A -o yaml."
 	}
 }

@@ -263,7 +263,7 @@ func describe(r Refusal, plan string) string {
 	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s",
 		kindOf(r.Limit), r.Limit.Name, plan, inUnits(r.Resource, most))
 	if r.Resource == Nodes {
-		return text + fmt.Sprintf(" and has %d, including nodes on order", r.Used)
+		return text + fmt.Sprintf(" and has %d, including nodes that are being created", r.Used)
 	}
 	return text + fmt.Sprintf(" and uses %s; the node needs %s",
 		inUnits(r.Resource, r.Used), inUnits(r.Resource, r.Wanted))

@@ -36,7 +36,7 @@ func (d *Comparison) NodesEffects() flags.Effects {
 	return flags.Effects{
 		"nodes": {
 			When: func([]string) bool { return !d.ofCluster() },
-			Else: "is for a base without nodes: if the base is a cluster, its nodes are counted",
+			Else: "is only for a base in git or a directory: with a cluster as the base, diff already counts its nodes",
 		},
 		"cluster": {
 			When: func([]string) bool { return d.ofCluster() || d.Nodes != "" },

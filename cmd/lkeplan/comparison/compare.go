@@ -108,7 +108,7 @@ func (d *Comparison) AtFlag(cmd *cobra.Command) {
 
 // Effects says when flags have an effect: some are for some bases only.
 func (d *Comparison) Effects() flags.Effects {
-	return d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it").And(
+	return d.pods.Effects(func([]string) bool { return d.simulate }, "works only with --simulate: add --simulate").And(
 		flags.ClusterEffects(func() bool { return kindOf(d.Base) == "live" || d.Nodes == "live" || d.pods.Live() },
 			"is for --base live, --nodes live or --workloads live: without one of them no cluster is read"),
 		flags.Effects{

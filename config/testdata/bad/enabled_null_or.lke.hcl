@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  enabled    = false || yamldecode("enabled:").enabled # want: Operation failed: An operand is null, and an operation needs a value.
+  enabled    = false || yamldecode("enabled:").enabled # want: Operation failed: A value in the operation is null, and no operation is possible with null.
 }

@@ -7,11 +7,11 @@ pool "web" {
     prevent_destroy = true
   }
 
-  taint { # want: Unsupported block type: Set taints with one argument: taints = ["team=web:NoSchedule"].
+  taint { # want: Unsupported block type: The argument is taints, as in taints = ["team=web:NoSchedule"].
     key = "a"
   }
 
-  requirement { # want: Unsupported block type: Set requirements with one argument: requirements = { arch = "amd64", cpu = lte(16) }.
+  requirement { # want: Unsupported block type: The argument is requirements, as in requirements = { arch = "amd64", cpu = lte(16) }.
     key = "a"
   }
 }

@@ -627,7 +627,7 @@ func ParsePods(text string) (simulate.Workload, error) {
 	}
 	m := shape.FindStringSubmatch(text)
 	if m == nil {
-		return wrong("the number of pods and an x are missing at the start")
+		return wrong("the number of pods, followed by the letter x, is missing")
 	}
 	if m[2] == "" {
 		return wrong(fmt.Sprintf("the requests after %q are missing", text))
