@@ -177,7 +177,7 @@ func TestPullRequestOfManyClustersHasOneComment(t *testing.T) {
 	tr.propose(false)
 	res := tr.fails("Plan", tr.run("pull-request.yml", "plan"))
 	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change", "BLOCKED  max_deleted_pools "+
-		"of clusters/dev")
+		"for clusters/dev")
 	if n := len(tr.comments()); n != 1 {
 		t.Fatalf("%d comments, want 1", n)
 	}
