@@ -66,7 +66,7 @@ func newAdopt(env *flags.Env) *cobra.Command {
 		"stop waiting after `TIME`; the time starts again for each node")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
-		"do not check for the Lease of a running controller, for a controller without leader election")
+		"do not check for the Lease of a running controller: for a controller without leader election")
 	flags.ClusterFlags(cmd, env, &a.access)
 	return cmd
 }

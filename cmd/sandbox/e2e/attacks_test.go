@@ -45,7 +45,7 @@ func TestNoCommitBypassesTheGuards(t *testing.T) {
 		})
 	}
 	for _, attack := range []struct{ more, disruption, others, reason, says string }{
-		{"  labels = { release = \"1.1\" }\n", waits, "", lkeplanv1alpha1.ReasonGuarded, "would replace 3 of 3 nodes"},
+		{"  labels = { release = \"1.1\" }\n", waits, "", lkeplanv1alpha1.ReasonGuarded, "3 of 3 nodes would be replaced"},
 		{same + "  manifest = { metadata = { ownerReferences = [{ apiVersion = \"v1\", " +
 			"kind = \"Namespace\", name = \"none\", uid = \"00000000-0000-0000-0000-000000000000\" }] } }\n", waits, "",
 			lkeplanv1alpha1.ReasonCompileFailed, "A configuration cannot set metadata.ownerReferences"},
@@ -60,9 +60,9 @@ func TestNoCommitBypassesTheGuards(t *testing.T) {
 	}
 	const other = "  labels = { release = \"2\" }\n"
 	s.source("fleet", commit(other, waits, ""))
-	refused(lkeplanv1alpha1.ReasonGuarded, "would replace 3 of 3 nodes")
+	refused(lkeplanv1alpha1.ReasonGuarded, "3 of 3 nodes would be replaced")
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec": {"variables": {"max": "100%"}}}`)
-	refused(lkeplanv1alpha1.ReasonGuarded, "would replace 3 of 3 nodes")
+	refused(lkeplanv1alpha1.ReasonGuarded, "3 of 3 nodes would be replaced")
 	s.kube("", "delete", "nodeplan", "fleet", "--timeout=30s")
 	s.kube(strings.Replace(nodePlan, `"0"`, `"100%"`, 1), "apply", "-f", "-")
 	refused(lkeplanv1alpha1.ReasonGuarded, "There is no record of the last applied revision, but its objects are in the cluster")

@@ -56,7 +56,7 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 
 			after := versioned(t, tt.tier, tt.next)
 			mustContain(t, spaced(s.ends(3, "diff", "--base", "live", after)),
-				"2 of 2 nodes replaced (Kubernetes "+tt.kubelets[0], "→ "+tt.next+")", "would replace 4 of 4 nodes")
+				"2 of 2 nodes replaced (Kubernetes "+tt.kubelets[0], "→ "+tt.next+")", "4 of 4 nodes would be replaced")
 			s.ends(3, "apply", "--yes", after)
 			s.run("lkeplan", "apply", "--yes", "--allow", "max_rolled_nodes:*", after)
 			s.until("pools follow one after another", 5*time.Minute, func(now state) bool {
