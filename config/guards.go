@@ -19,6 +19,7 @@ import (
 // Guards are the limits for a change. They are read from the configuration before the change, so a
 // change cannot lift its own limits.
 type Guards struct {
+	Default         bool     `json:",omitempty"` // the directory has no guards block
 	AllowEmpty      bool     // whether a change can leave no pool and no node class
 	Protected       []string // names of NodePools that must not be deleted
 	MaxDeletedPools int
@@ -55,7 +56,7 @@ type Period struct {
 }
 
 // defaultGuards apply if a directory has no guards block.
-var defaultGuards = Guards{MaxDeletedPools: 1}
+var defaultGuards = Guards{Default: true, MaxDeletedPools: 1}
 
 // guards reads the guards block.
 func (c *compiler) guards() Guards {
@@ -64,6 +65,7 @@ func (c *compiler) guards() Guards {
 	if len(blocks) == 0 {
 		return g
 	}
+	g.Default = false
 	if len(blocks) > 1 {
 		c.report(diag.At("Duplicate guards block",
 			fmt.Sprintf("A guards block was already declared at %s. Merge the blocks.",

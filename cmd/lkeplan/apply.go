@@ -57,7 +57,6 @@ guards block has prune = "now", pools are deleted immediately.
           deletes the empty pools
   none    apply does not wait
 
-
 To continue an apply that was interrupted, run the command again.`
 
 const applyExamples = `  lkeplan apply clusters/dev

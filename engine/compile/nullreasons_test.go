@@ -20,7 +20,7 @@ func TestNullReasons(t *testing.T) {
 			map[string]string{"cost.ceiling": "no limit bounds the cost of pool.a and pool.b."}},
 		{"many without limits", plan.Cost{Ceiling: plan.Ceiling{Unlimited: true},
 			Open: []string{"pool.a", "pool.b", "pool.c", "pool.d", "pool.e"}},
-			map[string]string{"cost.ceiling": "the cost of pool.a, pool.b, pool.c and 2 others."}},
+			map[string]string{"cost.ceiling": "the cost of pool.a, pool.b, pool.c and 2 more."}},
 		{"more than an amount can hold", plan.Cost{Ceiling: plan.Ceiling{Unlimited: true}},
 			map[string]string{"cost.ceiling": "The maximum cost is unlimited. Set lower limits."}},
 		{"no prices", plan.Cost{Ceiling: plan.Ceiling{AtLeast: true}, FloorUnknown: true}, map[string]string{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -81,7 +82,7 @@ func NullReasons(p plan.Plan) map[string]string {
 	switch most := p.After.Ceiling; {
 	case most.Unlimited && len(p.After.Open) > 0:
 		why["cost.ceiling"] = "The maximum cost is unlimited, because no limit bounds the cost of " +
-			several(p.After.Open) + ". Set limits in the pool or in a limits block, or handle null in the condition."
+			lint.Join(p.After.Open, 3) + ". Set limits in the pool or in a limits block, or handle null in the condition."
 	case most.Unlimited:
 		why["cost.ceiling"] = "The maximum cost is unlimited. Set lower limits."
 	case most.AtLeast:
@@ -104,19 +105,6 @@ func NullReasons(p plan.Plan) map[string]string {
 		why["cost.current"] = "The cost of the existing nodes is unknown."
 	}
 	return why
-}
-
-// several names the first of many addresses.
-func several(addresses []string) string {
-	const most = 3
-	switch n := len(addresses); {
-	case n == 1:
-		return addresses[0]
-	case n > most:
-		return fmt.Sprintf("%s and %d others", strings.Join(addresses[:most], ", "), n-most)
-	default:
-		return strings.Join(addresses[:n-1], ", ") + " and " + addresses[n-1]
-	}
 }
 
 // about is the start of a sentence about the unknown parts of a plan that a policy depends on.

@@ -90,8 +90,8 @@ func cost(row lkeplanv1alpha1.ForecastRow, drift []lkeplanv1alpha1.DriftStatus) 
 		}
 	}
 	if floor, known := money(f.CostFloor); known && a.CostSeconds > 0 && amount(a.CostMean) < floor {
-		all = append(all, one(true, "the nodes cost %s a month on average, and the forecast was at least %s, because "+
-			"nodes of static pools were missing.", amount(a.CostMean).Text(), floor.Text())...)
+		all = append(all, one(true, "the nodes cost %s a month on average; the forecast was at least %s. Cause: nodes of "+
+			"static pools were missing.", amount(a.CostMean).Text(), floor.Text())...)
 	}
 	if unknown := a.Seconds - a.CostSeconds; a.CostSeconds >= 0 && unknown > 0 {
 		all = append(all, one(false, "the cost is unknown for %s: the price of a plan type is unknown, or the controller "+

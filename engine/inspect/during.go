@@ -6,7 +6,6 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/kube"
@@ -31,7 +30,7 @@ func setDuring(pool *karpv1.NodePool, path string, now time.Time) string {
 	case name == "":
 		return ""
 	}
-	text := fmt.Sprintf("; the during block %s sets %s", diag.Name(name), schemas.Written(schemas.Pool.Type, path))
+	text := fmt.Sprintf("; the block during %q sets %s", name, schemas.Written(schemas.Pool.Type, path))
 	if !until.IsZero() {
 		text += " until " + until.UTC().Format("Mon 2 Jan 15:04 UTC")
 	}

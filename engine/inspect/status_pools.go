@@ -302,7 +302,7 @@ func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 	if first == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Linode has scheduled maintenance of the hosts of %s; the first maintenance %s", diag.Counted(nodes, "node"), starts(first, w.Now))
+	text := fmt.Sprintf("Linode has announced maintenance of the hosts of %s; the first maintenance %s", diag.Counted(nodes, "node"), starts(first, w.Now))
 	if waiting > 0 {
 		text += fmt.Sprintf("; %s still to be replaced before the maintenance, within the disruption budgets", are(waiting, "node"))
 	}

@@ -224,8 +224,8 @@ func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		wanted, has := asked[name], it.Allocatable()[name]
 		if wanted.Cmp(has) > 0 {
-			offers = append(offers, simulate.AmountOf(name, has))
-			requests = append(requests, simulate.AmountOf(name, wanted))
+			offers = append(offers, instancetype.AmountOf(name, has))
+			requests = append(requests, instancetype.AmountOf(name, wanted))
 		}
 	}
 	return fmt.Sprintf("it has %s; the node was created for pods that request %s (with DaemonSets)",
@@ -381,7 +381,7 @@ func lessText(asked, less corev1.ResourceList) string {
 		if i > 0 {
 			text += " and "
 		}
-		text += fmt.Sprintf("%s instead of %s", simulate.Amount(name, left), simulate.AmountOf(name, all))
+		text += fmt.Sprintf("%s instead of %s", instancetype.Amount(name, left), instancetype.AmountOf(name, all))
 	}
 	return text
 }

@@ -7,14 +7,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -192,7 +190,7 @@ func limitBelowPlan(c *checker, p *pool) {
 			c.report(p.object.Addr, "spec.limits."+string(name),
 				"The smallest plan type that the pool allows, %s, has %s, which is more than the limit of %s. This pool never "+
 					"gets nodes. Raise the limit, or allow smaller plan types.",
-				least.Name, amount(name, have), limit.String())
+				least.Name, instancetype.AmountOf(name, have), limit.String())
 		}
 	}
 }
@@ -216,22 +214,9 @@ func blocksARoll(c *checker, p *pool) {
 				"The limit of %[3]s allows only one node: the smallest plan type that the pool allows, %[1]s, has %[2]s. "+
 					"Karpenter creates a replacement before it removes a node, and the limit forbids that, so a change of the "+
 					"pool never reaches its node. Raise the limit to at least %[4]s, the size of two such nodes.",
-				least.Name, amount(name, have), limit.String(), amount(name, twice))
+				least.Name, instancetype.AmountOf(name, have), limit.String(), instancetype.AmountOf(name, twice))
 		}
 	}
-}
-
-// amount writes a quantity with its unit: "4 CPUs", "7.75GiB of memory".
-func amount(name corev1.ResourceName, q resource.Quantity) string {
-	switch {
-	case name == corev1.ResourceCPU && q.CmpInt64(1) == 0:
-		return "1 CPU"
-	case name == corev1.ResourceCPU:
-		return q.String() + " CPUs"
-	case name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage:
-		return schemas.Bytes(q.Value()) + " of " + string(name)
-	}
-	return q.String() + " of " + string(name)
 }
 
 // largePlan is the number of vCPUs from which a plan must be required explicitly: it costs about $580 a month.

@@ -75,7 +75,9 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 
 // empty refuses a change that removes all objects: usually the path is wrong.
 func (b Bounds) empty() Verdict {
-	v := Verdict{Guard: EmptyResult, Status: Passed, Source: b.Guards.Origins.Find(EmptyResult).Range}
+	v := Verdict{
+		Guard: EmptyResult, Status: Passed, Default: b.Guards.Default, Source: b.Guards.Origins.Find(EmptyResult).Range,
+	}
 	if b.Before > 0 && b.After == 0 && !b.Guards.AllowEmpty {
 		v.Status = Blocked
 		v.Actual = "0"
@@ -106,7 +108,7 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 		}
 	}
 	v := Verdict{
-		Guard: MaxDeletedPools, Status: Passed, Source: g.Origins.Find(MaxDeletedPools).Range,
+		Guard: MaxDeletedPools, Status: Passed, Default: g.Default, Source: g.Origins.Find(MaxDeletedPools).Range,
 		Limit: fmt.Sprint(g.MaxDeletedPools), Actual: fmt.Sprint(deleted),
 	}
 	if deleted > g.MaxDeletedPools {

@@ -180,7 +180,8 @@ type Verdict struct {
 	// Permission lifts a guard that is Blocked: GUARD:ADDRESS.
 	Permission string
 	Until      time.Time // for Waiting: when the plan can be applied; zero: never
-	Source     hcl.Range
+	Source     hcl.Range // unknown in the controller
+	Default    bool      // the guard applies because the directory has no guards block
 }
 
 // refuses reports whether the verdict keeps a plan from being applied now.

@@ -72,7 +72,7 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 		most = *g.MaxUnschedulablePods
 	}
 	v := Verdict{
-		Guard: MaxUnschedulablePods, Status: Passed, Limit: fmt.Sprint(most),
+		Guard: MaxUnschedulablePods, Status: Passed, Default: g.Default, Limit: fmt.Sprint(most),
 		Source: g.Origins.Find(MaxUnschedulablePods).Range,
 	}
 	switch {

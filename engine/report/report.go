@@ -122,10 +122,10 @@ func (r Report) judged(status plan.Status) (names []string) {
 
 // guarded counts the guards and policies that passed, were not checked, or wait; "" if there are none.
 func (r Report) guarded() string {
-	n, written := map[plan.Status]int{}, false
+	n, defaults := map[plan.Status]int{}, true
 	for _, v := range r.Verdicts {
 		n[v.Status]++
-		written = written || v.Source.Filename != ""
+		defaults = defaults && (v.Default || v.Status == plan.Changed)
 	}
 	var parts []string
 	for _, of := range []struct {
@@ -137,7 +137,7 @@ func (r Report) guarded() string {
 		}
 	}
 	text := strings.Join(parts, ", ")
-	if text != "" && !written {
+	if text != "" && defaults {
 		text += " (the defaults)"
 	}
 	return text

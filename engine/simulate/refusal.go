@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.uber.org/multierr"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
-	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Reason is why pods cannot have a node of a pool.
@@ -306,35 +304,13 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 		}
 		if wanted := asked[name]; wanted.Cmp(most) > 0 {
 			texts = append(texts, fmt.Sprintf("the pod requests %s, and the largest plan type of the pool has %s",
-				AmountOf(name, wanted), Amount(name, most)))
+				instancetype.AmountOf(name, wanted), instancetype.Amount(name, most)))
 		}
 	}
 	if len(texts) == 0 {
 		return "no plan type of the pool has everything that the pod requests."
 	}
 	return strings.Join(texts, "; ") + "."
-}
-
-// AmountOf writes an amount with the name of its resource: "4.5 CPUs", "64Gi of memory".
-func AmountOf(name corev1.ResourceName, q resource.Quantity) string {
-	switch {
-	case name == corev1.ResourceCPU && q.CmpInt64(1) == 0:
-		return "1 CPU"
-	case name == corev1.ResourceCPU:
-		return Amount(name, q) + " CPUs"
-	}
-	return Amount(name, q) + " of " + string(name)
-}
-
-// Amount writes an amount of a resource in readable units; CPUs are a decimal number.
-func Amount(name corev1.ResourceName, q resource.Quantity) string {
-	switch name {
-	case corev1.ResourceCPU:
-		return strconv.FormatFloat(float64(q.MilliValue())/1000, 'f', -1, 64)
-	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return schemas.Bytes(q.Value())
-	}
-	return q.String()
 }
 
 // overLimits is the text of a Reason.

@@ -383,7 +383,7 @@ func (p Planned) describe(r Refusal, plan string) string {
 
 // fits says what the limits would have to allow for one more node.
 func fits(refusals []Refusal) string {
-	var texts []string
+	var texts, others []string
 	for _, r := range refusals {
 		wanted := r.Used + r.Wanted
 		if r.Resource == Memory && wanted < math.MaxInt64/16 {
@@ -391,7 +391,8 @@ func fits(refusals []Refusal) string {
 		}
 		text := inUnits(r.Resource, wanted)
 		if first := refusals[0].Limit; r.Limit.Name != first.Name || r.Limit.Own != first.Own {
-			text += " of " + kindOf(r.Limit) + " " + r.Limit.Name
+			others = append(others, "the limit of "+kindOf(r.Limit)+" "+r.Limit.Name+" to "+text)
+			continue
 		}
 		texts = append(texts, text)
 	}
@@ -399,5 +400,6 @@ func fits(refusals []Refusal) string {
 	if len(texts) > 1 {
 		limits = "limits"
 	}
-	return "to create one more such node, raise the " + limits + " to " + strings.Join(texts, " and ")
+	all := append([]string{"the " + limits + " to " + strings.Join(texts, " and ")}, others...)
+	return "to create one more such node, raise " + strings.Join(all, ", and ")
 }

@@ -64,7 +64,7 @@ func TestInvalidManifests(t *testing.T) {
 		{"a label that is none", deployment("api", "replicas: 1", "") + deployment("web", "replicas: 2",
 			", nodeSelector: {\"a b\": c}"), []string{second + "its nodeSelector: "}},
 		{"an amount that is none", deployment("api", "replicas: 1", "") + asking("{requests: {cpu: lots}}"), []string{
-			second + `spec.template.spec.containers[0].resources.requests.cpu is "lots", which is no amount`}},
+			second + `spec.template.spec.containers[0].resources.requests.cpu is "lots", which is not an amount`}},
 		{"replicas in words", deployment("api", "replicas: 1", "") + deployment("web", "replicas: three", ""), []string{
 			second + "spec.replicas must be an integer, not a string"}},
 		{"more pods than can be simulated", deployment("api", "replicas: 1", "") + deployment("web", "replicas: 100000", ""), []string{

@@ -64,7 +64,7 @@ func withArticle(value string) string {
 	}
 }
 
-// wrongAmount is the first field below a path that must be an amount and is none, with its value. Amounts are the values of
+// wrongAmount is the first field below a path that must be an amount and is not one, with its value. Amounts are the values of
 // requests, limits and similar fields.
 func wrongAmount(path string, value any, amounts bool) string {
 	switch value := value.(type) {
@@ -83,7 +83,7 @@ func wrongAmount(path string, value any, amounts bool) string {
 		}
 	case string:
 		if _, err := resource.ParseQuantity(value); amounts && err != nil {
-			return fmt.Sprintf("%s is %q, which is no amount; write one such as 500m or 2Gi", path, value)
+			return fmt.Sprintf("%s is %q, which is not an amount; write an amount such as 500m or 2Gi", path, value)
 		}
 	}
 	return ""
