@@ -127,7 +127,7 @@ func TestDuringBlockSwitchesValuesAndNoNodes(t *testing.T) {
 		return s.hasEvent("Pod", "web", "FailedScheduling", "limits")
 	})
 	mustContain(t, s.asViewer(viewer, "why", "pod", s.waitingPod("web"), "-o", "json"),
-		"it allows 8 CPUs", `the block during "night" sets limits until `+end.Format("Mon 2 Jan 15:04 UTC"))
+		"it allows 8 CPUs", `the block during \"night\" sets limits until `+end.Format("Mon 2 Jan 15:04 UTC"))
 	if now := time.Now(); !now.Before(end) {
 		t.Fatalf("the block ended %s ago: the machine is too slow for this test", now.Sub(end))
 	}
