@@ -21,9 +21,6 @@ var apart = map[string]map[string]string{
 		"k8s.io/csi-translation-lib":         "Karpenter requires an earlier one; little needs it",
 		"k8s.io/dynamic-resource-allocation": "Karpenter requires an earlier one; little needs it",
 	},
-	"tools.mod": {
-		"github.com/fsnotify/fsnotify": "controller-tools requires a later one; only gotestsum imports it",
-	},
 	"cmd/sandbox/binaries/modules/flux.mod": {
 		"github.com/opencontainers/go-digest": "source-controller replaces it; little needs it",
 	},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/configtest"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 const cluster = configtest.Cluster
@@ -78,7 +79,7 @@ func FuzzLoad(f *testing.F) {
 
 // every saves time, as in engine/compile, whose TestCost also takes these directories. A fuzzer
 // starts with all of them.
-var every = flag.Int("every", 8, "FuzzLoad takes one of so many hostile directories; 1 is all")
+var every = flag.Int("every", nightly.Or(8, 1), "FuzzLoad takes one of so many hostile directories; 1 is all")
 
 func fuzzing() bool { return flag.Lookup("test.fuzz").Value.String() != "" }
 

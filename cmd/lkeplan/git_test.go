@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/lkeplan/lkeplan/engine/source/sourcetest"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 // printed is the output of a run of lkeplan.
@@ -38,7 +39,7 @@ func (p printed) protects() bool {
 }
 
 // every is as in engine/compile: a shell and a process for each situation take half a minute.
-var every = flag.Int("every", 15, "one of so many situations of Git is compared by the program in a shell; 1 is all")
+var every = flag.Int("every", nightly.Or(15, 1), "one of so many situations of Git is compared by the program in a shell; 1 is all")
 
 // ofProcess are the situations that depend on the process: its working directory, or the
 // environment that git or a typed command reads or changes.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,36 +14,6 @@ func TestKeysOfTopFitATerminal(t *testing.T) {
 	for line := range strings.Lines(topKeys) {
 		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 80 {
 			t.Errorf("%d columns: %q", n, line)
-		}
-	}
-}
-
-// ownWords are the words of lkeplan that a help text explains if it uses them, and a pattern of each explanation.
-var ownWords = map[string]string{
-	"NodePlan":      `NodePlans?(:|,| is)? \(?((an?|the) )?(Kubernetes )?objects?( in the cluster)? that`,
-	"CapacityLimit": `CapacityLimits \(limits over`,
-	"guard":         `limits? on one change|limits one change`,
-	"polic":         `conditions? (on a plan|that a plan must meet)`,
-	"freeze":        `times? without changes`,
-	"window":        `times? (for changes|in which changes)`,
-	"rings ":        `ring is a group of clusters`,
-	"plan type":     `kinds? of Linode|plan types, regions and prices`,
-}
-
-// TestHelpExplainsOwnWords: the help of a command explains the words of lkeplan that it uses.
-func TestHelpExplainsOwnWords(t *testing.T) {
-	for _, cmd := range commands(newRoot(bareEnv())) {
-		help := cmd.Long
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				help += "\n" + f.Usage
-			}
-		})
-		help = strings.Join(strings.Fields(help), " ")
-		for word, explained := range ownWords {
-			if strings.Contains(help, word) && !regexp.MustCompile(explained).MatchString(help) {
-				t.Errorf("%s uses %q and does not explain it", cmd.CommandPath(), word)
-			}
 		}
 	}
 }

@@ -42,9 +42,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
-var pairs = flag.Int("pairs", 2000, "how many pairs of objects are drawn; 100000 takes minutes")
+var pairs = flag.Int("pairs", nightly.Or(2000, 100_000), "how many pairs of objects are drawn; 100000 takes minutes")
 
 // TestRandomChangesAreJudgedAsApplied: of random objects and random edits of them, made from
 // the schemas of the CRDs, the plan names a change exactly if other bytes are sent, and says that nodes roll

@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 // TestCost takes hostile directories through all that a person or a pull request
@@ -45,7 +46,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-var every = flag.Int("every", 16, "TestCost takes one of so many hostile directories; 1 is all")
+var every = flag.Int("every", nightly.Or(16, 1), "TestCost takes one of so many hostile directories; 1 is all")
 
 // mostText is what messages may have in sum, in bytes, in any format.
 const mostText = 2 << 20

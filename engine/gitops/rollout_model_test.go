@@ -19,10 +19,11 @@ import (
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 // attacks is how many worlds the model has; more of them find more.
-var attacks = flag.Int("attacks", 5, "worlds of TestRolloutModel")
+var attacks = flag.Int("attacks", nightly.Or(5, 200), "worlds of TestRolloutModel")
 
 // attacked is a world in which a revision proves itself, and everything happens meanwhile that
 // may. Karpenter replaces as many nodes as the budgets let it, and begins with the next one

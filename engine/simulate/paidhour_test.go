@@ -11,9 +11,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
-var paidNodes = flag.Int("nodes", 20, "how many nodes the day of TestADayOfPaidHours has at most: 200 take four minutes of one core")
+var paidNodes = flag.Int("nodes", nightly.Or(20, 60), "how many nodes the day of TestADayOfPaidHours has at most: 200 take four minutes of one core")
 
 // TestADayOfPaidHours compares a day in which nodes come and go with the day, and with jobs every half an hour:
 // the bill with nodes that are removed when they are empty, and with those that are removed when their paid hour ends.

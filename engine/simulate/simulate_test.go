@@ -19,11 +19,12 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 var (
 	update = flag.Bool("update", false, "rewrite golden files with what comes out")
-	worlds = flag.Int("worlds", 16, "how many worlds are drawn, or a quarter if one takes long; 400 takes minutes")
+	worlds = flag.Int("worlds", nightly.Or(16, 400), "how many worlds are drawn, or a quarter if one takes long; 400 takes minutes")
 )
 
 // TestRun simulates the archives of testdata: a configuration, pods in a few

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 // errand is a work that a process carries out, call by call.
@@ -431,7 +433,7 @@ func (w *world) frugal() {
 
 var firstSeed = flag.Int("seed", 0, "the seed of the model's first run")
 
-var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 takes some minutes")
+var steps = flag.Int("steps", nightly.Or(16_000, 1_000_000), "how many steps the model takes; 1000000 takes some minutes")
 
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: after any sequence of faults - calls that come
 // late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed

@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/sim"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 // The plan types that the claims of a day allow, the cheaper one first.
@@ -252,7 +253,7 @@ func (d *day) rest(wanted int) {
 // begun is when fake time begins.
 func (d *day) begun() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-var hours = flag.Int("hours", 4, "how many hours TestADay plays; 24 is a day")
+var hours = flag.Int("hours", nightly.Or(4, 24), "how many hours TestADay plays; 24 is a day")
 
 // TestADay plays a cluster of up to 200 nodes, whose load follows the sun. Of the calls 5 % fail,
 // each hour another process leads, stock comes and goes, and LKE recycles nodes. In the last

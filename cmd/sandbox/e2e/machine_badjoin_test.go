@@ -1,4 +1,4 @@
-//go:build machine && linux
+//go:build linux
 
 package e2e
 

@@ -1,5 +1,3 @@
-//go:build neverjoins
-
 package e2e
 
 import (
@@ -19,6 +17,7 @@ import (
 // refuses the machine; after the 15 minutes that Karpenter gives it its claim ends with a
 // reason, the Linode goes, and no Secret is left.
 func TestAClaimWhoseTokenIsBadEnds(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(s *sandbox, secret *corev1.Secret) error{
 		"wrong": func(s *sandbox, secret *corev1.Secret) error {
 			secret.Data["token-secret"] = []byte(strings.Repeat("f", 16))

@@ -1,5 +1,3 @@
-//go:build notification
-
 package e2e
 
 import (
@@ -173,6 +171,7 @@ spec:
 // reconciliation; a plan that the guards refuse is a failure until it is approved. The
 // chat gets what was applied and what failed.
 func TestFluxNotifies(t *testing.T) {
+	t.Parallel()
 	s := startSandbox(t, "--flux")
 	s.installCRDs()
 	s.letsAlertsNameNodePlans()

@@ -52,8 +52,7 @@ var containers = []struct {
 }
 
 // TestKarpentersOwnSuite runs Karpenter's regression tests for providers, except those
-// in testdata/regression/skipped.txt. All of them take more than an hour: make
-// regression, with FOCUS for some.
+// in testdata/regression/skipped.txt. All of them take more than an hour; -args -focus names some.
 func TestKarpentersOwnSuite(t *testing.T) {
 	wanted, err := regexp.Compile(*focus)
 	if err != nil {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,55 +90,6 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	for name := range pages {
 		t.Errorf("runbooks/%s.md is about no alert", name)
 	}
-}
-
-var (
-	grep   = regexp.MustCompile(`grep [^|\n]*`)
-	quoted = regexp.MustCompile(`'\^?([^']+)'`)
-)
-
-// TestRunbooksQuoteLogMessages: what a page has people grep for is in the sources, and
-// it is looked for in the logs of all pods: kubectl takes any one pod of a Deployment.
-func TestRunbooksQuoteLogMessages(t *testing.T) {
-	sources := productionSources(t)
-	paths, err := filepath.Glob(filepath.Join(observability, "runbooks", "*.md"))
-	if err != nil || len(paths) == 0 {
-		t.Fatal(paths, err)
-	}
-	for _, path := range paths {
-		page := string(readObservability(t, "runbooks/"+filepath.Base(path)))
-		if strings.Contains(page, "logs deployment/") {
-			t.Errorf("%s reads the log of one pod", path)
-		}
-		for _, command := range grep.FindAllString(page, -1) {
-			for _, text := range quoted.FindAllStringSubmatch(command, -1) {
-				// A histogram's count is not in the sources by its whole name.
-				if !strings.Contains(sources, strings.TrimSuffix(text[1], "_count")) {
-					t.Errorf("%s greps for %q, which nothing logs", path, text[1])
-				}
-			}
-		}
-	}
-}
-
-// productionSources is the text of what logs.
-func productionSources(t *testing.T) string {
-	t.Helper()
-	var all strings.Builder
-	for _, part := range []string{"cmd/controller", "engine", "kube", "linode"} {
-		err := filepath.WalkDir(filepath.Join("../../..", part), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			all.Write(text)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all.String()
 }
 
 func rules(t *testing.T) *rulefmt.RuleGroups {

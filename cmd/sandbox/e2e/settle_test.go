@@ -1,5 +1,3 @@
-//go:build settling
-
 package e2e
 
 import (
@@ -86,8 +84,7 @@ func writeStable(t *testing.T, dir, after string, share float64) (yaml string) {
 // TestSimulatedConsolidationMatchesKarpenter: once half of the pods of each node have left, the controller removes and
 // replaces nodes until there are those which simulate says, of each pool and plan type,
 // and then no more. Nodes may go only when all have left: in between there are others.
-// It takes ten minutes, and `make settling` runs it: Karpenter checks nodes in an order
-// that is not always the same.
+// It takes ten minutes: Karpenter checks nodes in an order that is not always the same.
 func TestSimulatedConsolidationMatchesKarpenter(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--lke-daemonsets", "--region", "us-southeast")

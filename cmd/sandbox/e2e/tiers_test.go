@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -11,33 +10,26 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"testing"
-	"time"
+
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
-// The tiers. Each test is in one of them, but for those behind a build tag, which have targets
-// in the Makefile.
+// The tiers. Each test is in one of them, but for Karpenter's own suite, which has a build tag.
 const (
 	tierGate    = "gate"    // make test: each push
-	tierNightly = "nightly" // make nightly: once a night, and a slice of it on each push
+	tierNightly = "nightly" // make nightly: once a night
+	tierMachine = "machine" // make nightly, if machines can boot here
 )
 
-var (
-	tierFlag  = flag.String("tier", tierGate, "which tests run if -run names none: gate, nightly or all")
-	sliceFlag = flag.String("slice", "",
-		"which part of the nightly tests of the tier runs, such as 2/6: part 2 of the parts 0 to 5")
-)
+var tierFlag = flag.String("tier", "", "which tests run if -run names none: gate, nightly, machine or all; "+
+	"by default gate, and nightly in make nightly")
 
-// tiered is one test, or one of its subtests, and its tier.
+// tiered is one test, or one of its subtests.
 type tiered struct {
 	name string
 	// shows is, for a test of the gate, what it shows that no cheaper test can.
 	shows string
-	// takes is how long a test of the nightly tier takes next to others; slices are
-	// balanced by it.
-	takes time.Duration
 }
 
 // tests are all tests of this package, by tier and then in the order of their names.
@@ -147,12 +139,8 @@ var tests = map[string][]tiered{
 			shows: "no sandbox: rules, alerts and dashboards as Prometheus and Grafana read them"},
 		{name: "TestRulesKnowTheirMetrics",
 			shows: "no sandbox: rules, alerts and dashboards as Prometheus and Grafana read them"},
-		{name: "TestRunbooksQuoteLogMessages",
-			shows: "no sandbox: rules, alerts and dashboards as Prometheus and Grafana read them"},
 		{name: "TestSimulateMatchesKarpenter",
 			shows: "simulate places pods as Karpenter and kube-scheduler do"},
-		{name: "TestSlicesCoverTheNightlyTier",
-			shows: "no sandbox: the table of tiers itself"},
 		{name: "TestStatusShowsWhyPodsWait",
 			shows: "status names the causes that the real scheduler and Karpenter report"},
 		{name: "TestTakenOverFieldsAreOurs",
@@ -191,119 +179,119 @@ var tests = map[string][]tiered{
 			shows: "the scripts of the CI examples run as they are against a cluster"},
 	},
 	tierNightly: {
-		{name: "TestABufferKeepsItsNodes", takes: 60 * time.Second},
-		{name: "TestABurstCreatesExactlyTheNeededNodes/enterprise", takes: 60 * time.Second},
-		{name: "TestACommitMovesAPoolThroughFlux", takes: 40 * time.Second},
-		{name: "TestACommitReachesOneRingAfterTheOther", takes: 210 * time.Second},
-		{name: "TestADirectoryOfAnotherClusterIsRefused", takes: 20 * time.Second},
-		{name: "TestForeignPoolBlocksNoDeletion", takes: 60 * time.Second},
-		{name: "TestALoopOfReplacementsIsStopped", takes: 200 * time.Second},
-		{name: "TestAMigrationKeepsNodesUntilOthersAreThere", takes: 60 * time.Second},
-		{name: "TestAMinuteWithoutTheAPIServer", takes: 150 * time.Second},
-		{name: "TestANewReleaseRollsNothing", takes: 150 * time.Second},
-		{name: "TestANodePlanFollowsARepository", takes: 30 * time.Second},
-		{name: "TestMachinesInMaintenanceAreKept/instance", takes: 330 * time.Second},
-		{name: "TestMachinesInMaintenanceAreKept/lke", takes: 360 * time.Second},
-		{name: "TestMaintenanceIsShownOnly", takes: 40 * time.Second},
-		{name: "TestNodePlanSurvivesFailures", takes: 40 * time.Second},
-		{name: "TestAPlanThatPrunesHasTheGuardsOfTheBase", takes: 20 * time.Second},
-		{name: "TestAPushBecomesPoolsThroughFlux", takes: 30 * time.Second},
-		{name: "TestRemovedPoolDrainsBeforeDeletion", takes: 90 * time.Second},
-		{name: "TestARestoreWithoutNodeClaimsKeepsTheNodes", takes: 90 * time.Second},
-		{name: "TestARevisionWaitsForCapacity", takes: 100 * time.Second},
-		{name: "TestAPIServerAcceptsArgoCDObjects", takes: 20 * time.Second},
-		{name: "TestAStartWhileLinodeIsDown", takes: 60 * time.Second},
-		{name: "TestTokenIsValidForOneNode", takes: 60 * time.Second},
-		{name: "TestATokenIsRevokedAndWorksAgain", takes: 90 * time.Second},
-		{name: "TestInvalidPoolDoesNotBlockOthers", takes: 60 * time.Second},
-		{name: "TestAnApprovalIsForSoManyNodes", takes: 40 * time.Second},
-		{name: "TestAnUploadBecomesPoolsThroughFlux", takes: 30 * time.Second},
-		{name: "TestApplyIsRepeatableAndNeverTakesOver", takes: 30 * time.Second},
-		{name: "TestArgoCDFindsThePlugin", takes: 5 * time.Second},
-		{name: "TestArgoCDGetsTheObjectsOfAnApplication", takes: 5 * time.Second},
-		{name: "TestArgoCDListsParameters", takes: 5 * time.Second},
-		{name: "TestArgoCDShowsErrors", takes: 5 * time.Second},
-		{name: "TestLateOrPartialCalls", takes: 180 * time.Second},
-		{name: "TestCapacityThatComesBackIsUsedAgain", takes: 60 * time.Second},
-		{name: "TestDoctor", takes: 120 * time.Second},
-		{name: "TestDuringBlockSwitchesValuesAndNoNodes", takes: 330 * time.Second},
-		{name: "TestEachCallOfInstanceModeMayFail", takes: 300 * time.Second},
-		{name: "TestEachFieldOfAClassIsSeenAtItsLinode", takes: 40 * time.Second},
-		{name: "TestEachPanelOfTheDashboardsIsFilled", takes: 40 * time.Second},
-		{name: "TestIgnoredDriftIsKept", takes: 30 * time.Second},
-		{name: "TestExamplesWithoutFluxOrArgoCD", takes: 40 * time.Second},
-		{name: "TestFluxTakesTheExample", takes: 20 * time.Second},
-		{name: "TestForecastIsComparedWithWhatHappened", takes: 140 * time.Second},
-		{name: "TestGuidesInASandbox/batch", takes: 40 * time.Second},
-		{name: "TestGuidesInASandbox/cost-caps", takes: 40 * time.Second},
-		{name: "TestGuidesInASandbox/critical", takes: 40 * time.Second},
-		{name: "TestGuidesInASandbox/gpu", takes: 40 * time.Second},
-		{name: "TestGuidesInASandbox/headroom", takes: 40 * time.Second},
-		{name: "TestGuidesInASandbox/maintenance", takes: 60 * time.Second},
-		{name: "TestGuidesInASandbox/moving-in", takes: 40 * time.Second},
-		{name: "TestGuidesInASandbox/office-hours", takes: 40 * time.Second},
-		{name: "TestGuidesInASandbox/upgrade-kubernetes", takes: 60 * time.Second},
-		{name: "TestLKEPoolsMoveIn", takes: 60 * time.Second},
-		{name: "TestUninstallCanBeCancelled", takes: 80 * time.Second},
-		{name: "TestLeavingWithTheNodes", takes: 60 * time.Second},
-		{name: "TestLinodesAreConsolidatedAndExpire", takes: 220 * time.Second},
-		{name: "TestLinodesAreCreatedAndDeletedOnce", takes: 300 * time.Second},
-		{name: "TestNeighbouringReleasesWorkTogether", takes: 60 * time.Second},
-		{name: "TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed", takes: 40 * time.Second},
-		{name: "TestNodePlansShareNothingAndWait", takes: 40 * time.Second},
-		{name: "TestNodesAreConsolidatedNearTheEndOfPaidHours", takes: 150 * time.Second},
-		{name: "TestLabelsChangeInPlace", takes: 80 * time.Second},
-		{name: "TestLabelsChangeInPlaceInInstanceMode", takes: 60 * time.Second},
-		{name: "TestNodesAreReplacedBeforeMaintenance", takes: 120 * time.Second},
-		{name: "TestNodesOfTheExistingProviderStay", takes: 100 * time.Second},
-		{name: "TestOptionalFeatures", takes: 60 * time.Second},
-		{name: "TestPodsAreDefaultedAsByTheAPIServer", takes: 20 * time.Second},
-		{name: "TestPodsOfAllKindsGetNodes", takes: 30 * time.Second},
-		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool", takes: 80 * time.Second},
-		{name: "TestPricesAgreeToTheCent", takes: 200 * time.Second},
-		{name: "TestPruneDeletesWhatItAppliedAndNothingElse", takes: 20 * time.Second},
-		{name: "TestScenariosOfTheExistingProvider", takes: 300 * time.Second},
-		{name: "TestStaticPoolsFollowTheirReplicas", takes: 240 * time.Second},
-		{name: "TestStaticPoolsWithoutMachinesHoldUpNoOthers", takes: 200 * time.Second},
-		{name: "TestTemplatePlansAndApplies", takes: 30 * time.Second},
-		{name: "TestAPIServerAcceptsChart", takes: 20 * time.Second},
-		{name: "TestCatalogueIsReadFromTheAPI", takes: 20 * time.Second},
-		{name: "TestTheControllerMayBeKilledAtEachCall/enterprise", takes: 60 * time.Second},
-		{name: "TestTheGuideWorksAsWritten", takes: 90 * time.Second},
-		{name: "TestTheGuidesClassesWorkInInstanceMode", takes: 40 * time.Second},
-		{name: "TestTheTestDataOfArgoCDCanExist", takes: 20 * time.Second},
-		{name: "TestTopShowsRunningNodes", takes: 30 * time.Second},
-		{name: "TestTracesConnectCommitToNode", takes: 40 * time.Second},
-		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise", takes: 100 * time.Second},
-		{name: "TestVersionsOfNodesMoveByGitOnly/standard", takes: 100 * time.Second},
-		{name: "TestWhyAgreesWithTheScheduler", takes: 300 * time.Second},
-		{name: "TestRandomWorldsRunAsSimulated/many", takes: 120 * time.Second},
+		{name: "TestABufferKeepsItsNodes"},
+		{name: "TestABurstCreatesExactlyTheNeededNodes/enterprise"},
+		{name: "TestACommitMovesAPoolThroughFlux"},
+		{name: "TestACommitReachesOneRingAfterTheOther"},
+		{name: "TestADirectoryOfAnotherClusterIsRefused"},
+		{name: "TestForeignPoolBlocksNoDeletion"},
+		{name: "TestALoopOfReplacementsIsStopped"},
+		{name: "TestAMigrationKeepsNodesUntilOthersAreThere"},
+		{name: "TestAMinuteWithoutTheAPIServer"},
+		{name: "TestANewReleaseRollsNothing"},
+		{name: "TestANodePlanFollowsARepository"},
+		{name: "TestMachinesInMaintenanceAreKept/instance"},
+		{name: "TestMachinesInMaintenanceAreKept/lke"},
+		{name: "TestMaintenanceIsShownOnly"},
+		{name: "TestNodePlanSurvivesFailures"},
+		{name: "TestAPlanThatPrunesHasTheGuardsOfTheBase"},
+		{name: "TestAPushBecomesPoolsThroughFlux"},
+		{name: "TestRemovedPoolDrainsBeforeDeletion"},
+		{name: "TestARestoreWithoutNodeClaimsKeepsTheNodes"},
+		{name: "TestARevisionWaitsForCapacity"},
+		{name: "TestAPIServerAcceptsArgoCDObjects"},
+		{name: "TestAStartWhileLinodeIsDown"},
+		{name: "TestTokenIsValidForOneNode"},
+		{name: "TestATokenIsRevokedAndWorksAgain"},
+		{name: "TestInvalidPoolDoesNotBlockOthers"},
+		{name: "TestAnApprovalIsForSoManyNodes"},
+		{name: "TestAnUploadBecomesPoolsThroughFlux"},
+		{name: "TestApplyIsRepeatableAndNeverTakesOver"},
+		{name: "TestArgoCDFindsThePlugin"},
+		{name: "TestArgoCDGetsTheObjectsOfAnApplication"},
+		{name: "TestArgoCDListsParameters"},
+		{name: "TestArgoCDShowsErrors"},
+		{name: "TestLateOrPartialCalls"},
+		{name: "TestCapacityThatComesBackIsUsedAgain"},
+		{name: "TestDoctor"},
+		{name: "TestDuringBlockSwitchesValuesAndNoNodes"},
+		{name: "TestEachCallOfInstanceModeMayFail"},
+		{name: "TestEachFieldOfAClassIsSeenAtItsLinode"},
+		{name: "TestEachPanelOfTheDashboardsIsFilled"},
+		{name: "TestIgnoredDriftIsKept"},
+		{name: "TestExamplesWithoutFluxOrArgoCD"},
+		{name: "TestFluxTakesTheExample"},
+		{name: "TestForecastIsComparedWithWhatHappened"},
+		{name: "TestGuidesInASandbox/batch"},
+		{name: "TestGuidesInASandbox/cost-caps"},
+		{name: "TestGuidesInASandbox/critical"},
+		{name: "TestGuidesInASandbox/gpu"},
+		{name: "TestGuidesInASandbox/headroom"},
+		{name: "TestGuidesInASandbox/maintenance"},
+		{name: "TestGuidesInASandbox/moving-in"},
+		{name: "TestGuidesInASandbox/office-hours"},
+		{name: "TestGuidesInASandbox/upgrade-kubernetes"},
+		{name: "TestLKEPoolsMoveIn"},
+		{name: "TestUninstallCanBeCancelled"},
+		{name: "TestLeavingWithTheNodes"},
+		{name: "TestLinodesAreConsolidatedAndExpire"},
+		{name: "TestLinodesAreCreatedAndDeletedOnce"},
+		{name: "TestNeighbouringReleasesWorkTogether"},
+		{name: "TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed"},
+		{name: "TestNodePlansShareNothingAndWait"},
+		{name: "TestNodesAreConsolidatedNearTheEndOfPaidHours"},
+		{name: "TestLabelsChangeInPlace"},
+		{name: "TestLabelsChangeInPlaceInInstanceMode"},
+		{name: "TestNodesAreReplacedBeforeMaintenance"},
+		{name: "TestNodesOfTheExistingProviderStay"},
+		{name: "TestOptionalFeatures"},
+		{name: "TestPodsAreDefaultedAsByTheAPIServer"},
+		{name: "TestPodsOfAllKindsGetNodes"},
+		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool"},
+		{name: "TestPricesAgreeToTheCent"},
+		{name: "TestPruneDeletesWhatItAppliedAndNothingElse"},
+		{name: "TestScenariosOfTheExistingProvider"},
+		{name: "TestStaticPoolsFollowTheirReplicas"},
+		{name: "TestStaticPoolsWithoutMachinesHoldUpNoOthers"},
+		{name: "TestTemplatePlansAndApplies"},
+		{name: "TestAPIServerAcceptsChart"},
+		{name: "TestCatalogueIsReadFromTheAPI"},
+		{name: "TestTheControllerMayBeKilledAtEachCall/enterprise"},
+		{name: "TestTheGuideWorksAsWritten"},
+		{name: "TestTheGuidesClassesWorkInInstanceMode"},
+		{name: "TestTheTestDataOfArgoCDCanExist"},
+		{name: "TestTopShowsRunningNodes"},
+		{name: "TestTracesConnectCommitToNode"},
+		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise"},
+		{name: "TestVersionsOfNodesMoveByGitOnly/standard"},
+		{name: "TestWhyAgreesWithTheScheduler"},
+		{name: "TestRandomWorldsRunAsSimulated/many"},
+		{name: "TestAClaimWhoseTokenIsBadEnds"},
+		{name: "TestFluxNotifies"},
+		{name: "TestSimulatedConsolidationMatchesKarpenter"},
+	},
+	tierMachine: {
+		{name: "TestAMachineWhosePowerIsCutJoins"},
+		{name: "TestARealKubeletIsBoundEarly"},
+		{name: "TestARealMachineJoins"},
+		{name: "TestMachinesThatCannotJoinReportWhy"},
+		{name: "TestRealProgramsRefuseTheSameUserData"},
+		{name: "TestTenMachinesAtOnce"},
 	},
 }
 
-// chosen returns the pattern for -test.run of the tests of a tier, of the nightly ones only
-// those of a slice.
-func chosen(tier, slice string) (pattern string, err error) {
-	nightly := tests[tierNightly]
-	if slice != "" {
-		of, count, ok := strings.Cut(slice, "/")
-		k, err1 := strconv.Atoi(of)
-		n, err2 := strconv.Atoi(count)
-		if !ok || err1 != nil || err2 != nil || n < 1 || k < 0 || k >= n {
-			return "", fmt.Errorf("-slice %q: it is K/N, with K from 0 to N-1", slice)
-		}
-		nightly = sliced(nightly, n)[k]
-	}
-	var wanted []tiered
-	switch tier {
-	case tierGate:
+// chosen returns the pattern for -test.run of the tests of a tier.
+func chosen(tier string) (pattern string, err error) {
+	wanted, ok := tests[tier]
+	switch {
+	case tier == "all":
+		wanted = slices.Concat(tests[tierGate], tests[tierNightly], tests[tierMachine])
+	case tier == "" && nightly.On():
+		wanted = tests[tierNightly]
+	case tier == "":
 		wanted = tests[tierGate]
-	case tierNightly:
-		wanted = nightly
-	case "all":
-		wanted = slices.Concat(tests[tierGate], nightly)
-	default:
-		return "", fmt.Errorf("-tier %q: it is %s, %s or all", tier, tierGate, tierNightly)
+	case !ok:
+		return "", fmt.Errorf("-tier %q: it is %s, %s, %s or all", tier, tierGate, tierNightly, tierMachine)
 	}
 	var patterns []string
 	for _, test := range wanted {
@@ -315,22 +303,6 @@ func chosen(tier, slice string) (pattern string, err error) {
 	}
 	slices.Sort(patterns)
 	return strings.Join(patterns, "|"), nil
-}
-
-// sliced distributes tests so that each slice takes about as long as the others: the
-// longest first, each to the slice that is the shortest so far.
-func sliced(all []tiered, n int) [][]tiered {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b tiered) int {
-		return cmp.Or(cmp.Compare(b.takes, a.takes), cmp.Compare(a.name, b.name))
-	})
-	parts, lengths := make([][]tiered, n), make([]time.Duration, n)
-	for _, test := range all {
-		shortest := slices.Index(lengths, slices.Min(lengths))
-		parts[shortest] = append(parts[shortest], test)
-		lengths[shortest] += test.takes
-	}
-	return parts
 }
 
 // declared returns the names of the test functions in this package's files.
@@ -348,8 +320,8 @@ func declared() (names map[string]bool, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if file.Comments != nil && strings.HasPrefix(file.Comments[0].List[0].Text, "//go:build") {
-			continue // it has a target in the Makefile
+		if file.Comments != nil && file.Comments[0].List[0].Text == "//go:build regression" {
+			continue
 		}
 		for _, decl := range file.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") &&
@@ -381,8 +353,6 @@ func untiered() (mistakes []string, err error) {
 				mistakes = append(mistakes, fmt.Sprintf("%s is in the table twice", test.name))
 			case tier == tierGate && test.shows == "":
 				mistakes = append(mistakes, test.name+" does not say what it shows that no cheaper test can")
-			case tier == tierNightly && test.takes == 0:
-				mistakes = append(mistakes, test.name+" does not say how long it takes")
 			}
 			seen[test.name] = true
 		}
@@ -394,7 +364,7 @@ func untiered() (mistakes []string, err error) {
 	return mistakes, nil
 }
 
-// chooseTests applies -tier and -slice, unless -run names tests.
+// chooseTests applies -tier, unless -run names tests.
 func chooseTests() error {
 	mistakes, err := untiered()
 	if err != nil {
@@ -407,40 +377,9 @@ func chooseTests() error {
 	if run.Value.String() != "" || flag.Lookup("test.list").Value.String() != "" {
 		return nil
 	}
-	pattern, err := chosen(*tierFlag, *sliceFlag)
+	pattern, err := chosen(*tierFlag)
 	if err != nil {
 		return err
 	}
 	return run.Value.Set(pattern)
-}
-
-// TestSlicesCoverTheNightlyTier: each of its tests is in one slice, and no slice is much
-// longer than another.
-func TestSlicesCoverTheNightlyTier(t *testing.T) {
-	t.Parallel()
-	for n := 1; n <= 8; n++ {
-		count := map[string]int{}
-		var lengths []time.Duration
-		for _, part := range sliced(tests[tierNightly], n) {
-			var length time.Duration
-			for _, test := range part {
-				count[test.name]++
-				length += test.takes
-			}
-			lengths = append(lengths, length)
-		}
-		for _, test := range tests[tierNightly] {
-			if count[test.name] != 1 {
-				t.Errorf("with %d slices %s is in %d of them", n, test.name, count[test.name])
-			}
-		}
-		if longest, shortest := slices.Max(lengths), slices.Min(lengths); longest > 2*shortest {
-			t.Errorf("of %d slices one takes %s and another %s", n, longest, shortest)
-		}
-	}
-	for _, bad := range []string{"6/6", "-1/6", "1", "1/0", "a/b"} {
-		if pattern, err := chosen(tierNightly, bad); err == nil {
-			t.Errorf("slice %s is taken, as %s", bad, pattern)
-		}
-	}
 }

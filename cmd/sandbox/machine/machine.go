@@ -78,9 +78,9 @@ func Possible() error {
 	if os.Geteuid() != 0 {
 		return errors.New("machines in namespaces need root: run this as root")
 	}
-	for _, program := range []string{"ip", "nsenter"} {
+	for _, program := range []string{"ip", "nsenter", "dpkg", "apt-get"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("machines in namespaces need the program %s: install iproute2 and util-linux", program)
+			return fmt.Errorf("machines in namespaces need the program %s: use a Debian or Ubuntu with iproute2 and util-linux", program)
 		}
 	}
 	out, err := exec.Command("unshare", "--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "true").CombinedOutput()

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
-var steps = flag.Int("steps", 10_000, "so many steps the model takes")
+var steps = flag.Int("steps", nightly.Or(10_000, 200_000), "so many steps the model takes")
 
 var modelPolicy = Policy{
 	Cluster: "prod", Keep: 10 * time.Minute, Late: 2 * time.Minute, Burst: 20, Window: 15 * time.Second,

@@ -16,13 +16,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 // checkout is another working tree of the commit that is checked out.
 func checkout(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it builds programs as a release does, which takes minutes the first time")
+	if !nightly.On() {
+		t.Skip("it builds the controller without C and symbols, and all that it links, which takes minutes")
 	}
 	dir := filepath.Join(t.TempDir(), "tree")
 	out, err := exec.Command("git", "clone", "--quiet", "--local", "--no-tags", "../../..", dir).CombinedOutput()
@@ -37,10 +39,10 @@ func checkout(t *testing.T) string {
 func digestOf(t *testing.T, tree string) (v1.Image, v1.Hash) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	if err := run(t.Context(), []string{"-repository", tree, "-out", out, "local-image"}); err != nil {
+	if err := run(t.Context(), []string{"-repository", tree, "-out", out, "-architectures", runtime.GOARCH}); err != nil {
 		t.Fatal(err)
 	}
-	index, err := layout.ImageIndexFromPath(filepath.Join(out, "image"))
+	index, err := layout.ImageIndexFromPath(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,59 +108,4 @@ func unpack(t *testing.T, image v1.Image) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// TestCLIArchives: for one platform, with what is published of it.
-func TestCLIArchives(t *testing.T) {
-	tree, out := checkout(t), filepath.Join(t.TempDir(), "out")
-	here := runtime.GOOS + "/" + runtime.GOARCH
-	if err := run(t.Context(), []string{"-repository", tree, "-out", out, "-platforms", here, "cli", "charts"}); err != nil {
-		t.Fatal(err)
-	}
-	read := func(pattern string) string {
-		t.Helper()
-		found, err := filepath.Glob(filepath.Join(out, pattern))
-		if err != nil || len(found) != 1 {
-			t.Fatalf("%s: %v (%v)", pattern, found, err)
-		}
-		raw, err := os.ReadFile(found[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(raw)
-	}
-	for pattern, want := range map[string]string{
-		"checksums.txt": ".tar.gz\n", "krew.yaml": "os: " + runtime.GOOS, "lkeplan.rb": "on_" + runtime.GOOS,
-		"lkeplan-[0-9]*.tgz": "", "lkeplan-crds-*.tgz": "",
-		"*.spdx.json": "pkg:golang/sigs.k8s.io/karpenter@v1.", "*.tar.gz": "",
-	} {
-		if text := read(pattern); !strings.Contains(text, want) {
-			t.Errorf("%s has no %q:\n%s", pattern, want, text)
-		}
-	}
-	charts, err := filepath.Glob(filepath.Join(out, "lkeplan-[0-9]*.tgz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	render := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools.mod", "helm", "template", charts[0], "--set",
-		"settings.clusterName=my-cluster")
-	render.Dir = tree
-	if said, err := render.CombinedOutput(); err != nil || !strings.Contains(string(said), `image: "`+repository+`:`) {
-		t.Errorf("the released chart renders no image: %v\n%.500s", err, said)
-	}
-	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "checksums.txt")
-	check.Dir = out
-	if said, err := check.CombinedOutput(); err != nil {
-		t.Errorf("sha256sum: %v\n%s", err, said)
-	}
-	said, err := exec.CommandContext(t.Context(), filepath.Join(out, "programs", runtime.GOOS+"_"+runtime.GOARCH, "lkeplan"),
-		"--version").CombinedOutput()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"lkeplan    ", "commit     ", "Karpenter  v1.", "Kubernetes v1."} {
-		if !strings.Contains(string(said), want) || strings.Contains(string(said), "unknown") {
-			t.Errorf("the version says:\n%s", said)
-		}
-	}
 }
