@@ -316,14 +316,15 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 			return err
 		}
 	}
-	upcoming := maintenance.New(maintenance.Options{
-		Client: mgr.GetClient(), API: linodes.api, Events: events, Log: cfg.Log, Every: cfg.Timing.WithDefaults().Maintenance,
-	})
 	inPlace := linode.NewRelabeler(mgr.GetClient(), events)
-	if err := registerMetrics(cfg, append(upcoming.Metrics(), inPlace.Metrics()...)...); err != nil {
+	if err := registerMetrics(cfg, inPlace.Metrics()...); err != nil {
 		return err
 	}
-	return register(ctx, mgr, append(how.controllers, upcoming, inPlace,
+	return register(ctx, mgr, append(how.controllers, inPlace,
+		&maintenance.Controller{
+			Client: mgr.GetClient(), API: linodes.api, Events: events, Log: cfg.Log,
+			Every: cfg.Timing.WithDefaults().Maintenance, Now: time.Now,
+		},
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
 			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing, Plans: types,
 		}, events),

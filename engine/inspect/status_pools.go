@@ -295,7 +295,7 @@ func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 		if nc.Annotations[maintenance.AnnotationReplace] != "" && nc.DeletionTimestamp.IsZero() {
 			waiting++
 		}
-		if first == nil || window.Compare(*first, w.Now) < 0 {
+		if first == nil || window.Compare(*first) < 0 {
 			first = window
 		}
 	}

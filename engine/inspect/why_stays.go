@@ -108,9 +108,6 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 			text += "the node is not replaced before maintenance, because its start is unknown"
 		case class == nil || class.Spec.ReplaceBeforeMaintenance == nil:
 			text += "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
-		case window.Over(w.Now):
-			text += fmt.Sprintf("the node is not replaced for this maintenance, which lkeplan expects to end %s after its start",
-				during.WriteDuration(maintenance.Lasts))
 		default:
 			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts",
 				during.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))

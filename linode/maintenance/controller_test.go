@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,7 +20,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
-	"github.com/lkeplan/lkeplan/linode/linodetest"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -80,8 +78,8 @@ func newCluster(t *testing.T, lead time.Duration, instances ...string) *cluster 
 
 // restart replaces the process.
 func (c *cluster) restart() {
-	c.Controller = New(Options{Client: c.Client, API: &c.account, Events: c.events, Every: 10 * time.Minute,
-		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return c.now }})
+	c.Controller = &Controller{Client: c.Client, API: &c.account, Events: c.events, Every: 10 * time.Minute,
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return c.now }}
 }
 
 // step lets the controller list and write once, ten minutes after the last time.
@@ -110,9 +108,6 @@ func (c *cluster) state() map[string]string {
 		}
 		if slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == Taint }) {
 			text += "T"
-		}
-		if (node.Labels[Taint] == "true") != strings.Contains(text, "T") {
-			c.t.Errorf("node %s has the labels %v and the taints %v", id, node.Labels, node.Spec.Taints)
 		}
 		if node.Spec.Taints[0].Key != "team" || node.Status.Conditions[0].Type != corev1.NodeReady {
 			c.t.Errorf("node %s lost a taint or a condition of another owner: %v, %v", id, node.Spec.Taints,
@@ -165,15 +160,6 @@ func (c *cluster) noEvent() {
 	}
 }
 
-func (c *cluster) metric(name string, want float64) {
-	c.t.Helper()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(c.Metrics()...)
-	if got, err := linodetest.Gathered(registry); err != nil || got[name] != want {
-		c.t.Errorf("%s is %v, want %v: %v", name, got[name], want, err)
-	}
-}
-
 // TestNodesAreReplacedInOrder: the second has its turn when Karpenter replaces the first.
 func TestNodesAreReplacedInOrder(t *testing.T) {
 	c := newCluster(t, 24*time.Hour, "1", "2", "3")
@@ -182,8 +168,6 @@ func TestNodesAreReplacedInOrder(t *testing.T) {
 	}
 	c.step()
 	c.want(map[string]string{"1": "=T", "2": "=TR"})
-	c.metric("lkeplan_nodes_upcoming_maintenance", 2)
-	c.metric("lkeplan_linode_maintenance_listed", 1)
 	c.event(ReasonScheduled)
 	c.event(ReasonScheduled)
 	nc := c.claim("2")
@@ -196,15 +180,12 @@ func TestNodesAreReplacedInOrder(t *testing.T) {
 	c.noEvent()
 }
 
-// TestMaintenanceThatEndsLeavesNothing: but one list without it may hide it.
 func TestMaintenanceThatEndsLeavesNothing(t *testing.T) {
 	c := newCluster(t, 24*time.Hour, "1")
 	c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Start: in(9 * time.Hour), Emergency: true}}
 	c.step()
 	c.event(ReasonEmergency)
 	c.account.list = nil
-	c.step()
-	c.want(map[string]string{"1": "=TR"})
 	c.step()
 	c.want(map[string]string{})
 	if has := c.claim("1").Annotations; len(has) != 0 {
@@ -229,7 +210,6 @@ func TestNothingChangesWithoutAList(t *testing.T) {
 		c.step()
 	}
 	c.want(map[string]string{"1": "=TR"})
-	c.metric("lkeplan_linode_maintenance_listed", 0)
 }
 
 // TestNoNodeIsReplacedUnlessItsClassAsks: its condition shows the maintenance.
@@ -255,18 +235,17 @@ func TestAnotherStartIsOnTheNode(t *testing.T) {
 		if err := c.Get(t.Context(), client.ObjectKey{Name: "node-1"}, &node); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := node.Labels[labelWindowStart], in(hours*time.Hour).Format("2006-01-02T15-04-05Z"); got != want {
-			t.Errorf("the label is %s, want %s", got, want)
+		if got, want := node.Status.Conditions[1].Message, in(hours*time.Hour).Format(time.RFC3339); !strings.Contains(got, want) {
+			t.Errorf("the condition is %q, want %s", got, want)
 		}
 	}
 }
 
-// TestARefusedTokenIsReportedAsSuch: another reason than that of an API that does not answer, since repeated events of a
-// reason are merged.
+// TestARefusedTokenIsReportedAsSuch: it names the scope.
 func TestARefusedTokenIsReportedAsSuch(t *testing.T) {
 	for err, want := range map[error]string{
-		&api.Error{Status: 401}: ReasonForbidden, &api.Error{Status: 403}: ReasonForbidden,
-		errors.New("[500] internal error"): ReasonUnknown,
+		&api.Error{Status: 401}: api.ScopeMaintenance, &api.Error{Status: 403}: api.ScopeMaintenance,
+		errors.New("[500] internal error"): "internal error",
 	} {
 		c := newCluster(t, time.Hour, "1")
 		c.account.err = err
@@ -275,94 +254,32 @@ func TestARefusedTokenIsReportedAsSuch(t *testing.T) {
 	}
 }
 
-// TestListIsReadAgainIfTheClockIsSetBack.
-func TestListIsReadAgainIfTheClockIsSetBack(t *testing.T) {
-	c := newCluster(t, time.Hour, "1")
-	c.step()
-	c.now = c.now.Add(-24 * time.Hour)
-	c.account.list = []api.Maintenance{{Linode: 1, Start: c.now}}
-	if _, err := c.Reconcile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	c.want(map[string]string{"1": "=TR"})
-}
-
-// TestMachineThatHasNotJoinedGetsMoreTime while maintenance of its host explains that.
-func TestMachineThatHasNotJoinedGetsMoreTime(t *testing.T) {
-	for name, tt := range map[string]struct {
-		start  time.Duration // from noon
-		joined bool
-		want   bool
-	}{
-		"in an hour":             {start: time.Hour},
-		"now":                    {start: 10 * time.Minute, want: true},
-		"for too long":           {start: -5 * time.Hour},
-		"now, and it has joined": {start: 10 * time.Minute, joined: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newCluster(t, 0, "1")
-			nc := c.claim("1")
-			nc.StatusConditions().SetUnknown(karpv1.ConditionTypeRegistered)
-			if tt.joined {
-				nc.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered)
-			}
-			since := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
-			for i := range nc.Status.Conditions {
-				nc.Status.Conditions[i].LastTransitionTime = since
-			}
-			if err := c.Status().Update(t.Context(), nc); err != nil {
-				t.Fatal(err)
-			}
-			c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Start: in(tt.start), Status: "started"}}
-			if tt.start > 30*time.Minute {
-				c.account.list[0].Status = "scheduled"
-			}
-			c.step()
-			c.step()
-			after := c.claim("1").StatusConditions().Get(karpv1.ConditionTypeRegistered).LastTransitionTime
-			if got := after.After(since.Time); got != tt.want {
-				t.Errorf("it gets more time: %v, want %v", got, tt.want)
-			}
-		})
-	}
-}
-
-// TestMaintenanceWithoutAStart replaces no node. Once Linode says that it has started, it explains for four hours that the
-// machine is off, also to another process.
+// TestMaintenanceWithoutAStart replaces no node, and does not explain that the machine is off: it could do so for ever.
 func TestMaintenanceWithoutAStart(t *testing.T) {
 	c := newCluster(t, 24*time.Hour, "1")
-	explains := func(want bool) {
-		t.Helper()
+	for _, status := range []string{"scheduled", "started"} {
+		c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Status: status}}
+		c.step()
 		c.want(map[string]string{"1": "="})
-		if w := Of(c.claim("1")); w.Explains(c.now) != want {
-			t.Errorf("at %s, %+v explains that the machine is off: %v, want %v", c.now, w, !want, want)
+		if w := Of(c.claim("1")); w.Explains(c.now) {
+			t.Errorf("%+v explains that the machine is off", w)
 		}
 	}
-	c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Status: "scheduled"}}
-	c.step()
-	explains(false)
 	c.event(ReasonScheduled)
-	c.account.list[0].Status = "started"
-	c.step()
-	explains(true)
 	c.event(ReasonStarted)
-	for range 22 {
-		c.restart()
+}
+
+// TestMaintenanceIsOver four hours after its start, also if Linode does not answer.
+func TestMaintenanceIsOver(t *testing.T) {
+	c := newCluster(t, 24*time.Hour, "1")
+	c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Status: "started", Start: c.now}}
+	for range 23 {
 		c.step()
-		explains(true)
+		c.want(map[string]string{"1": "=TR"})
 	}
+	c.account.err = errors.New("Linode does not answer")
 	c.step()
-	c.step()
-	explains(false)
-	c.now = c.now.Add(-48 * time.Hour) // the clock is set back
-	c.step()
-	explains(true)
-	c.event(ReasonStarted)
-	for range 24 {
-		c.step()
-	}
-	explains(false)
-	c.noEvent()
+	c.want(map[string]string{})
 }
 
 // TestStartOfMaintenanceIsReported: by another event than its announcement.
@@ -381,14 +298,14 @@ func TestTwoLeadersAgree(t *testing.T) {
 	c.account.list = []api.Maintenance{{Linode: 1, Type: "reboot", Start: in(9 * time.Hour)}}
 	c.step()
 	last := c.Controller
+	last.next = c.now.Add(time.Hour)
 	c.account.list = []api.Maintenance{{Linode: 2, Type: "reboot", Start: in(9 * time.Hour)}}
 	c.restart()
-	c.step() // a list of Linode may hide what the last leader knew
-	c.want(map[string]string{"1": "=TR", "2": "=TR"})
+	c.step()
+	c.want(map[string]string{"2": "=TR"})
 	if _, err := last.Reconcile(t.Context()); err != nil { // its last write
 		t.Fatal(err)
 	}
-	c.step()
 	c.want(map[string]string{"2": "=TR"})
 }
 
@@ -411,7 +328,7 @@ func TestAPIThatIsDownAtTheAnnouncement(t *testing.T) {
 }
 
 // TestClockThatJumps: a clock that is set forward makes later maintenance due, and one that is set back to the right time
-// takes that back. The list is read again in both cases.
+// takes that back.
 func TestClockThatJumps(t *testing.T) {
 	c := newCluster(t, time.Hour, "1")
 	c.account.list = []api.Maintenance{{Linode: 1, Type: "reboot", Start: in(10 * time.Hour)}}

@@ -7,10 +7,8 @@
 package maintenance
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -25,26 +23,20 @@ type Window struct {
 	Type      string    `json:"type"`           // as Linode names it, such as power_off_on
 	Emergency bool      `json:"emergency,omitempty"`
 	Started   bool      `json:"started,omitempty"` // Linode says that it has started
-
-	// Seen is when a list first showed that it has started, if its start is unknown.
-	Seen time.Time `json:"seen,omitzero"`
 }
 
 // String is the maintenance for people: "type power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has
 // started.
 func (w Window) String() string {
-	when := "starts at an unknown time"
-	switch {
-	case !w.Start.IsZero() && w.Started:
-		when = "started at " + w.Start.UTC().Format(time.RFC3339)
-	case !w.Start.IsZero():
-		when = "starts at " + w.Start.UTC().Format(time.RFC3339)
-	case w.Started:
-		when = "has started"
+	text, at := "starts at ", "an unknown time"
+	if w.Started {
+		text = "started at "
 	}
-	text := when
-	if w.Type != "" {
-		text = "type " + w.Type + ", " + when
+	if !w.Start.IsZero() {
+		at = w.Start.UTC().Format(time.RFC3339)
+	}
+	if text += at; w.Type != "" {
+		text = "type " + w.Type + ", " + text
 	}
 	if w.Emergency {
 		text += " (emergency)"
@@ -64,41 +56,47 @@ const (
 // Explains reports whether the maintenance explains that the machine is off, and that its Node is not ready: from
 // shortly before its start, or once Linode says that it has started, until Until.
 func (w *Window) Explains(now time.Time) bool {
-	switch {
-	case w == nil || !now.Before(w.Until()):
-		return false
-	case w.Start.IsZero():
-		return w.Started
-	}
-	return w.Started || !now.Before(w.Start.Add(-early))
+	return w != nil && now.Before(w.Until()) && (w.Started || !now.Before(w.Start.Add(-early)))
 }
 
-// Until is until when the maintenance explains that the machine is off: Lasts after its start, or after it was first
-// seen to have started. It is in the past if neither is known: such a maintenance could explain it forever.
-func (w *Window) Until() time.Time {
-	if w.Start.IsZero() {
-		return w.Seen.Add(Lasts)
+// Until is until when the maintenance explains that the machine is off. It is in the past if the start is unknown:
+// such a maintenance could explain it forever.
+func (w *Window) Until() time.Time { return w.Start.Add(Lasts) }
+
+// over reports whether the start has passed for longer than a maintenance lasts.
+func (w *Window) over(now time.Time) bool { return !w.Start.IsZero() && !now.Before(w.Until()) }
+
+// Compare is negative if w starts before o. An unknown start comes last.
+func (w Window) Compare(o Window) int {
+	if w.Start.IsZero() != o.Start.IsZero() {
+		return -w.Start.Compare(o.Start)
 	}
-	return w.Start.Add(Lasts)
+	return w.Start.Compare(o.Start)
 }
 
-// Over reports whether the start has passed for longer than a maintenance lasts. Linode may keep listing it, but it
-// replaces no node: nothing would end that.
-func (w *Window) Over(now time.Time) bool {
-	return w != nil && !w.Start.IsZero() && !now.Before(w.Until())
+// Windows are the announced maintenance by the id of the Linode: of several, the earliest that is not over. Linode may keep
+// listing one that is: nothing else would end its replacements.
+func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
+	windows := map[int]Window{}
+	for _, m := range announced {
+		w := Window{Start: m.Start, Type: typeText(m.Type), Emergency: m.Emergency, Started: m.Started()}
+		if w.over(now) {
+			continue
+		}
+		if before, ok := windows[m.Linode]; !ok || w.Compare(before) < 0 {
+			windows[m.Linode] = w
+		}
+	}
+	return windows
 }
 
-// seen is the window with the time since when lists have shown that it has started. Before is the window of the same
-// machine in the list before.
-func (w Window) seen(before Window, now time.Time) Window {
-	if !w.Start.IsZero() || !w.Started {
-		return w
+// typeText is a type as it is written in annotations, conditions and events: one word of Linode's, or else quoted.
+func typeText(kind string) string {
+	const most = 60
+	if quoted := nodeclaim.Quoted(kind, most); quoted != `"`+kind+`"` {
+		return quoted
 	}
-	w.Seen = now
-	if before.Start.IsZero() && before.Started && before.Type == w.Type && !before.Seen.IsZero() && !before.Seen.After(now) {
-		w.Seen = before.Seen
-	}
-	return w
+	return kind
 }
 
 // Decision is the desired state of one claim.
@@ -109,88 +107,32 @@ type Decision struct {
 	Replace bool    // the claim drifts now: all due claims with an earlier Window have drifted
 }
 
-// Windows are the announced maintenance by the id of the Linode. Of several, it is one that explains the state of the
-// machine now, or else the earliest that is not over: a maintenance without a time, or one that Linode has not removed
-// from the list, must not hide the one that the machine is off for, or that is to come.
-func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
-	windows := map[int]Window{}
-	for _, m := range announced {
-		w := Window{Start: m.Start, Type: typeText(m.Type), Emergency: m.Emergency, Started: m.Started()}
-		before, ok := windows[m.Linode]
-		explains, explained := w.Explains(now), before.Explains(now)
-		if !ok || explains && !explained || explains == explained && w.Compare(before, now) < 0 {
-			windows[m.Linode] = w
-		}
-	}
-	return windows
-}
-
-// mostType is the maximum length of a type in messages, in bytes. Those of Linode are one word.
-const mostType = 60
-
-// typeText is a type as it is written in annotations, conditions and events. A type that is not a word is quoted.
-func typeText(kind string) string {
-	word := strings.IndexFunc(kind, func(r rune) bool {
-		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) < 0
-	if word && len(kind) <= mostType {
-		return kind
-	}
-	return nodeclaim.Quoted(kind, mostType)
-}
-
-// Compare is negative if w comes before o. One whose start Linode does not name comes first if it has started, and
-// after the others otherwise. One that is over comes last.
-func (w Window) Compare(o Window, now time.Time) int {
-	rank := func(w Window) int {
-		switch {
-		case w.Over(now):
-			return 3
-		case !w.Start.IsZero():
-			return 1
-		case w.Started:
-			return 0
-		}
-		return 2
-	}
-	return cmp.Or(cmp.Compare(rank(w), rank(o)), w.Start.Compare(o.Start), strings.Compare(w.Type, o.Type))
-}
-
-// Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; false
-// if its class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
+// Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; 0 if its
+// class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
 //
 // Claims with the same start drift together, and those with a later start after them, because Karpenter replaces nodes
 // in the order in which they drifted. A maintenance whose start Linode does not name replaces no node: it may be far
-// away, and all nodes could be replaced at once. Nor does one that is over.
+// away, and all nodes could be replaced at once.
 func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
-	lead func(*karpv1.NodeClaim) (time.Duration, bool), drifted func(*karpv1.NodeClaim) bool) []Decision {
-	decisions := make([]Decision, 0, len(claims))
+	lead func(*karpv1.NodeClaim) time.Duration, drifted func(*karpv1.NodeClaim) bool) []Decision {
+	var decisions, due []Decision
 	for _, nc := range claims {
-		d := Decision{Claim: nc}
-		if w, ok := windows[nodeclaim.InstanceOf(nc.Status.ProviderID)]; ok {
-			before, asked := lead(nc)
-			d.Window, d.Due = &w, asked && !w.Start.IsZero() && !now.Before(w.Start.Add(-before)) && !w.Over(now)
+		w, ok := windows[nodeclaim.InstanceOf(nc.Status.ProviderID)]
+		switch before := lead(nc); {
+		case !ok:
+			decisions = append(decisions, Decision{Claim: nc})
+		case before > 0 && !w.Start.IsZero() && !now.Before(w.Start.Add(-before)):
+			due = append(due, Decision{Claim: nc, Window: &w, Due: true})
+		default:
+			decisions = append(decisions, Decision{Claim: nc, Window: &w})
 		}
-		decisions = append(decisions, d)
 	}
-	slices.SortStableFunc(decisions, func(a, b Decision) int {
-		switch {
-		case a.Due != b.Due:
-			return map[bool]int{true: -1, false: 1}[a.Due]
-		case !a.Due:
-			return 0
-		}
-		return a.Window.Compare(*b.Window, now)
-	})
-	for i := range decisions {
-		d := &decisions[i]
-		if !d.Due || i > 0 && !d.Window.Start.Equal(decisions[i-1].Window.Start) &&
-			slices.ContainsFunc(decisions[:i], func(before Decision) bool { return !drifted(before.Claim) }) {
-			break
-		}
-		d.Replace = true
+	slices.SortStableFunc(due, func(a, b Decision) int { return a.Window.Compare(*b.Window) })
+	for i := range due {
+		earlier := slices.IndexFunc(due, func(d Decision) bool { return d.Window.Compare(*due[i].Window) >= 0 })
+		due[i].Replace = !slices.ContainsFunc(due[:earlier], func(d Decision) bool { return !drifted(d.Claim) })
 	}
-	return decisions
+	return append(due, decisions...)
 }
 
 // Annotation has the Window of a NodeClaim's machine, as JSON. AnnotationReplace is "true" while the node is to be
@@ -218,12 +160,8 @@ func Of(nc *karpv1.NodeClaim) *Window { return In(nc.Annotations) }
 
 // In is Of for the annotations of a NodeClaim.
 func In(annotations map[string]string) *Window {
-	text, ok := annotations[Annotation]
-	if !ok {
-		return nil
-	}
 	var w *Window
-	if json.Unmarshal([]byte(text), &w) != nil {
+	if json.Unmarshal([]byte(annotations[Annotation]), &w) != nil {
 		return nil
 	}
 	return w // nil for null

@@ -64,20 +64,14 @@ func TestDecide(t *testing.T) {
 			name: "one that has started", claims: "1", lead: day,
 			announced: []api.Maintenance{{Linode: 1, Start: in(-time.Hour)}}, want: "1+",
 		},
-		{name: "one whose start has long passed is shown only, and blocks none", claims: "1 2", lead: day,
+		{name: "one that is over is not shown, and blocks none", claims: "1 2", lead: day,
 			announced: []api.Maintenance{
-				{Linode: 1, Start: in(-4 * time.Hour), Status: "pending"}, {Linode: 2, Start: in(time.Hour)},
-			}, want: "1= 2+"},
-		{name: "nor does it replace the node before one that is later", claims: "1", lead: time.Hour,
-			announced: []api.Maintenance{
-				{Linode: 1, Start: in(-100 * time.Hour)}, {Linode: 1, Start: in(9 * time.Hour)},
-			}, want: "1="},
+				{Linode: 1, Start: in(-4 * time.Hour), Status: "started"}, {Linode: 2, Start: in(time.Hour)},
+			}, want: "2+"},
 		{name: "nor does it hide one that is due", claims: "1", lead: day,
 			announced: []api.Maintenance{
 				{Linode: 1, Start: in(-100 * time.Hour)}, {Linode: 1, Start: in(9 * time.Hour)},
 			}, want: "1+"},
-		{name: "nor if Linode says that it has started", claims: "1", lead: day,
-			announced: []api.Maintenance{{Linode: 1, Start: in(-5 * time.Hour), Status: "started"}}, want: "1="},
 		{name: "the earliest of two", claims: "1", lead: time.Hour,
 			announced: []api.Maintenance{{Linode: 1, Start: in(9 * time.Hour)}, {Linode: 1, Start: in(time.Hour)}}, want: "1+"},
 		{name: "the clock is set back", now: in(-48 * time.Hour), claims: "1!", lead: day,
@@ -99,7 +93,7 @@ func TestDecide(t *testing.T) {
 			}
 			got := map[string]string{}
 			for _, d := range Decide(now, claims, Windows(test.announced, now),
-				func(*karpv1.NodeClaim) (time.Duration, bool) { return test.lead, test.lead != 0 },
+				func(*karpv1.NodeClaim) time.Duration { return test.lead },
 				func(nc *karpv1.NodeClaim) bool { return drifts[nc.Name] }) {
 				switch {
 				case d.Replace:
@@ -141,8 +135,6 @@ func TestMaintenanceExplainsAMachineThatIsOff(t *testing.T) {
 		"in a day, and it has started":              {at(24*time.Hour, true), true},
 		"at a time that Linode does not name":       {&Window{Type: "migrate"}, false},
 		"since a time that is unknown":              {&Window{Type: "migrate", Started: true}, false},
-		"since a time that Linode does not name":    {&Window{Started: true, Seen: in(-3 * time.Hour)}, true},
-		"it was seen more than four hours ago":      {&Window{Started: true, Seen: in(-5 * time.Hour)}, false},
 		"an emergency that is announced when it is": {&Window{Start: in(0), Emergency: true}, true},
 	} {
 		if got := tt.window.Explains(noon); got != tt.want {
@@ -151,29 +143,26 @@ func TestMaintenanceExplainsAMachineThatIsOff(t *testing.T) {
 	}
 }
 
-// TestWindowOfSeveral: the one that the machine is off for, or else the earliest. The order in the list does not matter.
+// TestWindowOfSeveral: the earliest that is not over. The order in the list does not matter.
 func TestWindowOfSeveral(t *testing.T) {
-	word := strings.Repeat("a", 60)
+	word := strings.Repeat("a", 50)
 	for name, tt := range map[string]struct {
 		announced []api.Maintenance
 		want      Window
 	}{
 		"the earliest": {[]api.Maintenance{{Start: in(9 * time.Hour)}, {Start: in(8 * time.Hour)}},
 			Window{Start: in(8 * time.Hour)}},
-		"no time, and one that runs": {[]api.Maintenance{{Status: "pending"}, {Start: in(-time.Hour), Status: "started"}},
+		"one that runs": {[]api.Maintenance{{Start: in(time.Hour)}, {Start: in(-time.Hour), Status: "started"}},
 			Window{Start: in(-time.Hour), Started: true}},
-		"one that stays in the list, and one that runs": {[]api.Maintenance{{Start: in(-100 * time.Hour), Status: "pending"},
-			{Start: in(-time.Hour)}}, Window{Start: in(-time.Hour)}},
-		"one that stays in the list, and one that is later": {
+		"one that stays in the list": {
 			[]api.Maintenance{{Start: in(-4 * time.Hour)}, {Start: in(9 * time.Hour)}}, Window{Start: in(9 * time.Hour)}},
-		"one that stays in the list, and one without a time": {
-			[]api.Maintenance{{Start: in(-4 * time.Hour)}, {Type: "reboot"}}, Window{Type: "reboot"}},
 		"no time, and one that is later": {[]api.Maintenance{{Type: "reboot"}, {Start: in(time.Hour)}}, Window{Start: in(time.Hour)}},
+		"no time":                        {[]api.Maintenance{{Start: in(-4 * time.Hour)}, {Type: "reboot"}}, Window{Type: "reboot"}},
 		"a long word":                    {[]api.Maintenance{{Start: noon, Type: word}}, Window{Start: noon, Type: word}},
 		"a type that is no word": {[]api.Maintenance{{Start: noon, Type: "a\x1b[31m\nb\u202e"}},
 			Window{Start: noon, Type: `"a\x1b[31m b\u202e"`}},
-		"a type of a megabyte": {[]api.Maintenance{{Start: noon, Type: strings.Repeat(word, 1<<14)}},
-			Window{Start: noon, Type: `"` + word[:54] + `..."`}},
+		"a type of a megabyte": {[]api.Maintenance{{Start: noon, Type: strings.Repeat("a", 1<<20)}},
+			Window{Start: noon, Type: `"` + strings.Repeat("a", 54) + `..."`}},
 	} {
 		slices.Reverse(tt.announced)
 		for range 2 {
@@ -188,7 +177,7 @@ func TestWindowOfSeveral(t *testing.T) {
 func TestWindowIsReadAsItWasWritten(t *testing.T) {
 	for _, w := range []Window{
 		{}, {Start: noon, Type: "power_off_on"}, {Start: noon, Type: "migrate", Emergency: true, Started: true},
-		{Type: "migrate", Started: true, Seen: noon},
+		{Type: "migrate", Started: true},
 	} {
 		nc := &karpv1.NodeClaim{}
 		nc.Annotations = Decision{Claim: nc, Window: &w}.annotations()
