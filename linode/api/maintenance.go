@@ -28,7 +28,7 @@ var upcoming = []string{"pending", "scheduled", "started", "in_progress"}
 // Maintenance returns the maintenance of Linodes of the account that has not ended. It needs ScopeMaintenance, and is
 // optional as Failures is.
 //
-// Unverified: that LKE's Linodes are listed; linode/lke-2026.md, section 6, has what is known.
+// Unverified: that LKE's Linodes are listed.
 func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 	ctx = context.WithValue(ctx, optionalKey{}, true)
 	var either []map[string]string
@@ -47,7 +47,7 @@ func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 		}
 		found = append(found, Maintenance{
 			Linode: r.Entity.ID, Type: r.Type, Status: status, Emergency: r.Description == "emergency",
-			//lint:ignore SA1019 it is the only time that is never null (linode/lke-2026.md, section 6)
+			//lint:ignore SA1019 it is the only time that is never null
 			Start: earliest(r.When, r.StartTime, r.NotBefore),
 		})
 	}

@@ -39,7 +39,7 @@ func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim
 
 // ProviderIDWithin is how long the cloud controller has to write a Node's provider id.
 // Karpenter knows the Node by it, and takes the machine away after 15 minutes without.
-// The cloud controller takes a Node with an id that another program wrote: see linode/verified.md.
+// The cloud controller takes a Node with an id that another program wrote: this was tried with its code of August 2026.
 const ProviderIDWithin = time.Minute
 
 // extendAfter is how much of the time to register must be over before it restarts.
