@@ -27,7 +27,7 @@ type written struct {
 // RoundTrip implements http.RoundTripper.
 func (w *written) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.Trim(r.URL.Path, "/")
-	if !strings.HasSuffix(path, "/web") && !strings.HasSuffix(path, "/eviction") {
+	if !strings.HasSuffix(path, "/web") {
 		return w.kinds.RoundTrip(r)
 	}
 	line := r.Method + " " + path[strings.LastIndex(path, "/")+1:]
@@ -99,12 +99,10 @@ func TestApplyKeepsFieldsOfOthers(t *testing.T) {
 	}
 	desired := object()
 	desired["metadata"] = map[string]any{"name": "web"}
-	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web", "uid": "1"}}
 	apply := func(c *kube.Cluster) error { _, err := c.Apply(t.Context(), desired, object()); return err }
 	force := func(c *kube.Cluster) error { _, err := c.ApplyForced(t.Context(), desired, object()); return err }
 	remove := func(c *kube.Cluster) error { return c.Delete(t.Context(), object()) }
 	orphan := func(c *kube.Cluster) error { return c.Orphan(t.Context(), object()) }
-	evict := func(c *kube.Cluster) error { _, err := c.Evict(t.Context(), pod); return err }
 	takeBack := func(c *kube.Cluster) error {
 		_, err := c.TakeBack(t.Context(), desired, object(), []string{"spec.weight"})
 		return err
@@ -133,8 +131,6 @@ func TestApplyKeepsFieldsOfOthers(t *testing.T) {
 			err: "delete NodePool web: another object with this name has replaced it"},
 		"an object that is orphaned": {do: orphan,
 			want: []string{`PATCH web fieldManager=lkeplan {"annotations":{"lkeplan.dev/directory":null},"labels":{"lkeplan.dev/part-of":null}}`}},
-		"an eviction": {do: evict, answers: []string{"a success"},
-			want: []string{`POST eviction {"name":"web","namespace":""} {"preconditions":{"uid":"1"}}`}},
 		"a field that is taken back": {do: takeBack, answers: []string{"the pool", "weight", "the pool", "the pool"},
 			want: []string{"GET web", dryRun, byForce, exactly}},
 		"a field that is taken back after other fields": {do: takeBack, answers: []string{"the pool", "both", "the pool"},
@@ -146,7 +142,7 @@ func TestApplyKeepsFieldsOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &written{answers: tt.answers, kinds: kubetest.Server{
-				Kinds: map[string]string{"karpenter.sh/v1/nodepools": "NodePool", "v1/pods": "Pod"},
+				Kinds: map[string]string{"karpenter.sh/v1/nodepools": "NodePool"},
 			}}
 			c, err := kube.NewCluster(&rest.Config{Host: "https://api.test:6443", Transport: server})
 			if err != nil {

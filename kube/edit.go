@@ -3,13 +3,8 @@ package kube
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,46 +48,6 @@ func (c *Cluster) merge(part string, obj, change map[string]any, send func(clien
 		return fmt.Errorf("change %s%s: %w", part, manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
-}
-
-// Evict evicts a pod if its PodDisruptionBudgets allow it. refused names the budget that does not
-// allow it now, or what else about the pod prevents it. It is no error if the pod no longer exists
-// or another pod has its name.
-func (c *Cluster) Evict(ctx context.Context, pod map[string]any) (refused string, err error) {
-	target := &unstructured.Unstructured{Object: pod}
-	eviction := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "policy/v1", "kind": "Eviction",
-		"metadata":      map[string]any{"name": target.GetName(), "namespace": target.GetNamespace()},
-		"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": string(target.GetUID())}},
-	}}
-	err = c.client.SubResource("eviction").Create(ctx, target.DeepCopy(), eviction)
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return "", nil
-	}
-	if refused := refusal(err); refused != "" {
-		return refused, nil
-	}
-	return "", fmt.Errorf("evict %s: %w", manifest.KeyOf(pod), explain(err, c.host))
-}
-
-// refusal is why an eviction is refused because of the pod: by a budget, by two budgets for the
-// same pod, by a policy or a webhook, or because its namespace is being deleted. It is "" if the
-// eviction is refused because of the user or the state of the API server.
-func refusal(err error) string {
-	var answer apierrors.APIStatus
-	text := err.Error()
-	switch {
-	case apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
-		if errors.As(err, &answer) && answer.Status().Details.Causes[0].Message != "" {
-			return answer.Status().Details.Causes[0].Message
-		}
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-	case apierrors.IsInternalError(err) && strings.Contains(text, "more than one PodDisruptionBudget"):
-	case strings.Contains(text, "denied the request"), strings.Contains(text, "denied request"):
-	default:
-		return ""
-	}
-	return text
 }
 
 // User is the name of the user for the API server.

@@ -31,7 +31,7 @@ var effective = map[string]string{
 	"render":    "--target --announce-parameters --recursive",
 	"import":    "--from --selector --out-dir --cluster --region --tier --mode --lke --terraform",
 	"doctor":    "--output --cluster --kubeconfig --context --request-timeout",
-	"uninstall": "--drain --leave --yes --without-lease --kubeconfig --context --request-timeout",
+	"uninstall": "--drain --leave --yes --kubeconfig --context --request-timeout",
 }
 
 // TestEachFlagHasACondition: a new flag is not accepted if it has no effect.

@@ -29,7 +29,6 @@ var notRun = map[string]string{
 	"kubectl apply":             "a cluster; the end-to-end tests run it",
 	"lkeplan doctor":            "a cluster; the end-to-end tests run it",
 	"lkeplan uninstall":         "a cluster; the end-to-end tests run it",
-	"lkeplan adopt":             "a cluster; the end-to-end tests run it",
 	"lkeplan status":            "a cluster; the end-to-end tests run it",
 	"lkeplan history":           "a cluster",
 	"lkeplan rings":             "clusters; the end-to-end tests run it",

@@ -56,8 +56,8 @@ NodePlan: an object in the cluster that names a directory in Git.`,
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		newSimulate(env))
 	flags.Group(root, "Apply from Git:", newNodePlan(env), newRings(env), newHistory(env))
-	flags.Group(root, "Adopt existing objects:",
-		newImport(env), newTakeover(env), newAdopt(env))
+	flags.Group(root, "Import existing objects:",
+		newImport(env), newTakeover(env))
 	flags.Group(root, "In a cluster:",
 		newStatus(env), newWhy(env), newTop(env), newCRDs(env), newDoctor(env), newUninstall(env))
 	flags.Group(root, "More:",

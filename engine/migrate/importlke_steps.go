@@ -29,7 +29,7 @@ func (m LKEImport) Steps(c LKECluster) (lines []string) {
 		return append(append(lines, m.inTerraform(c)...), "There is nothing to move.")
 	}
 	lines = append(lines, "Apply the pools while the controller runs: no node is created before a pod needs one. Then "+
-		"move the pods of one LKE pool after the other, with the steps below or lkeplan adopt. Draining respects "+
+		"move the pods of one LKE pool after the other, with the steps below. Draining respects "+
 		"PodDisruptionBudgets; pods without one are down until they are rescheduled.")
 	keep := "Keep the LKE pool that the controller runs on, and skip its steps: it cannot run on nodes that it has to " +
 		"create first."

@@ -57,20 +57,36 @@ func (m *memory) Delete(_ context.Context, obj map[string]any) error {
 	return nil
 }
 
-// TestDrainDeletesTheCapacityLimitsOfLkeplan: they would limit the next installation. Others stay.
-func TestDrainDeletesTheCapacityLimitsOfLkeplan(t *testing.T) {
-	in := &memory{}
-	for name, manager := range map[string]string{"ours": "lkeplan", "theirs": "terraform"} {
-		in.objects = append(in.objects, parse(t, `{apiVersion: lkeplan.dev/v1alpha1, kind: CapacityLimit,
-		  metadata: {name: `+name+`, managedFields: [{manager: `+manager+`, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"f:spec": {}}}]},
-		  spec: {nodes: 3}}`))
-	}
-	if err := UninstallByDrain(t.Context(), in, func(Step) {}); err != nil {
+// TestDrainDeletesTheCapacityLimits: they would limit the next installation.
+func TestDrainDeletesTheCapacityLimits(t *testing.T) {
+	in := &memory{objects: []map[string]any{parse(t, `{apiVersion: lkeplan.dev/v1alpha1, kind: CapacityLimit,
+	  metadata: {name: total}, spec: {nodes: 3}}`)}}
+	if err := UninstallByDrain(t.Context(), in, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"CapacityLimit ours"}; !slices.Equal(in.deleted, want) {
+	if want := []string{"CapacityLimit total"}; !slices.Equal(in.deleted, want) {
 		t.Errorf("deleted %v, want %v", in.deleted, want)
 	}
+}
+
+// TestDrainStopsIfAPoolIsCreatedAgain: its nodes would be created again, too.
+func TestDrainStopsIfAPoolIsCreatedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := parse(t, `{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: web, uid: a},
+		  spec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.linode}}}}}`)
+		claim := parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim, metadata: {name: web-1},
+		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)
+		in, lists := &memory{objects: []map[string]any{pool, claim}}, 0
+		in.listing = func() {
+			if lists++; lists == 20 {
+				pool["metadata"].(map[string]any)["uid"] = "b"
+			}
+		}
+		err := UninstallByDrain(t.Context(), in, func(string) {})
+		if err == nil || !strings.Contains(err.Error(), "NodePool web was created again") {
+			t.Error(err)
+		}
+	})
 }
 
 // TestDrainReportsTimeout with the cause of the context.
@@ -78,12 +94,13 @@ func TestDrainReportsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errors.New("timed out after 5s"))
 		defer cancel()
+		var steps []string
 		err := UninstallByDrain(ctx, &memory{objects: []map[string]any{parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
 		  metadata: {name: web-1, labels: {karpenter.sh/nodepool: web}},
-		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}, func(Step) {})
-		want := ErrUnfinished.Error() + "\nNodePool web: nodes left: 1\ntimed out after 5s"
-		if !errors.Is(err, ErrUnfinished) || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
+		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}, func(step string) { steps = append(steps, step) })
+		want := "timed out after 5s: " + ErrUnfinished.Error()
+		if !errors.Is(err, ErrUnfinished) || err.Error() != want || !slices.Equal(steps, []string{"nodes left: 1"}) {
+			t.Errorf("%v, want %s; reported %v", err, want, steps)
 		}
 	})
 }
@@ -104,10 +121,9 @@ func TestStopped(t *testing.T) {
 		object  string
 		want    string // "" for no error
 	}{
-		"no trace of a controller":                         {nil, `{}`, ErrNoLease.Error()},
-		"only the one that creates no nodes":               {[]cluster.Controller{lease("lkeplan-gitops", "", time.Hour)}, `{}`, ErrNoLease.Error()},
-		"it works":                                         {[]cluster.Controller{lease("lkeplan-controller", "pod", time.Second)}, `{}`, scale},
-		"the one of NodePlans works":                       {[]cluster.Controller{stopped, lease("lkeplan-gitops", "pod", 0)}, `{}`, scale},
+		"no trace of a controller":   {nil, `{}`, ""},
+		"it works":                   {[]cluster.Controller{lease("lkeplan-controller", "pod", time.Second)}, `{}`, scale},
+		"the one of NodePlans works": {[]cluster.Controller{stopped, lease("lkeplan-gitops", "pod", 0)}, `{}`, scale},
 		"its Lease ended, and its Deployment has replicas": {[]cluster.Controller{stopped}, deployment("replicas: 2"), scale},
 		"a Deployment of one":                              {[]cluster.Controller{stopped}, deployment(""), scale},
 		"without a Lease, by a Deployment":                 {nil, deployment("replicas: 1"), scale},
@@ -146,7 +162,7 @@ func TestKeepDetectsARunningController(t *testing.T) {
 					claim["metadata"].(map[string]any)["finalizers"] = []any{"karpenter.sh/termination"}
 				}
 			}
-			if err := UninstallAndKeep(t.Context(), in, func(Step) {}); !errors.Is(err, tt.want) {
+			if err := UninstallAndKeep(t.Context(), in, func(string) {}); !errors.Is(err, tt.want) {
 				t.Errorf("%s: %v, want %v", name, err, tt.want)
 			}
 			if tt.want == nil && claim["metadata"].(map[string]any)["finalizers"] != nil && len(claim["metadata"].(map[string]any)["finalizers"].([]string)) > 0 {
