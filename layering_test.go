@@ -166,6 +166,30 @@ func TestLayering(t *testing.T) {
 	}
 }
 
+// knowInstanceMode are the packages that may import linode/instance, with what is below them and itself.
+var knowInstanceMode = []string{
+	"linode/instance", "linode/mode", // the mode, and what chooses it for simulations and rules
+	"engine/controller", "cmd/lkeplan", // which construct it for a process
+	"linode/sim", "linode/linodetest", "cmd/sandbox/machine", "cmd/sandbox/e2e", // which play its machines
+}
+
+// TestInstanceModeIsBehindItsSeam: linode.Orders, Machines and Rules, and mode.Mode, are what others know of it.
+func TestInstanceModeIsBehindItsSeam(t *testing.T) {
+	for _, dir := range modules {
+		for path, p := range packagesOf(t, dir) {
+			pkg := strings.TrimPrefix(path, module)
+			if p.DepOnly || slices.ContainsFunc(knowInstanceMode, func(k string) bool { return under(pkg, k) }) {
+				continue
+			}
+			for _, imported := range p.Imports {
+				if under(imported, module+"linode/instance") {
+					t.Errorf("%s must not import %s: whether machines are LKE's or join one by one is decided in linode/mode", pkg, imported)
+				}
+			}
+		}
+	}
+}
+
 // TestRulesNamePackagesThatExist: a rule about a package that was renamed forbids nothing.
 func TestRulesNamePackagesThatExist(t *testing.T) {
 	var all []string

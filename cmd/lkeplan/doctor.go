@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance/checks"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -50,11 +52,14 @@ func newDoctor(env *flags.Env) *cobra.Command {
 			if p.ID, err = clusterID(env); err != nil {
 				return err
 			}
+			var account *api.Client
 			if token := env.Getenv("LINODE_TOKEN"); token != "" {
-				if p.Linode, err = api.New(env.Getenv("LINODE_URL"), token, api.Options{}); err != nil {
+				if account, err = api.New(env.Getenv("LINODE_URL"), token, api.Options{}); err != nil {
 					return fmt.Errorf("set LINODE_URL: %w", err)
 				}
+				p.Linode = account
 			}
+			p.Joining = joining(cluster, account)
 			found := inspect.Examine(cmd.Context(), p)
 			if err := output.print(env, found, func(p *diag.Page) { writeFindings(p, found) }); err != nil {
 				return err
@@ -70,6 +75,26 @@ func newDoctor(env *flags.Env) *cobra.Command {
 	flags.Renamed(cmd, "cluster-name", "cluster", false, flags.Same)
 	flags.ClusterFlags(cmd, env, &access)
 	return cmd
+}
+
+// joining checks what Linodes need that join a cluster one by one.
+func joining(cluster checks.Cluster, account checks.Account) inspect.Joining {
+	as := func(found []checks.Finding) (all []inspect.Finding) {
+		for _, f := range found {
+			all = append(all, inspect.Finding(f))
+		}
+		return all
+	}
+	return inspect.Joining{
+		Needs: func(ctx context.Context, s inspect.Settings) []inspect.Finding {
+			return as(checks.Joins(ctx, cluster, checks.Settings(s)))
+		},
+		Linodes: func(ctx context.Context, s inspect.Settings) ([]inspect.Finding, error) {
+			found, err := checks.Linodes(ctx, account, checks.Settings(s))
+			return as(found), err
+		},
+		NewToken: checks.NewToken,
+	}
 }
 
 // clusterID is the ID of the LKE cluster in the environment, if it is set.

@@ -14,7 +14,7 @@ import (
 )
 
 // Level is how bad something is.
-type Level string
+type Level = string
 
 // The levels.
 const (
@@ -44,10 +44,20 @@ type Cluster interface {
 // Account answers what doctor asks Linode; api.Client is one.
 type Account interface {
 	Clusters(ctx context.Context) ([]api.Cluster, error)
-	Instances(ctx context.Context, tag string) ([]api.Instance, error)
-	InstancesNamed(ctx context.Context, part string) ([]api.Instance, error)
 	Scopes() []string
 	MayUse(scope string) bool
+}
+
+// Settings are the controller's settings. ID is that of an LKE cluster.
+type Settings struct{ Name, ID, Region, Endpoint string }
+
+// Joining checks a cluster whose machines are not LKE's, but join it one by one.
+type Joining struct {
+	// Needs checks what machines need to join.
+	Needs func(ctx context.Context, s Settings) []Finding
+	// Linodes checks those of the cluster; NewToken is what to do if Linode refuses that.
+	Linodes  func(ctx context.Context, s Settings) ([]Finding, error)
+	NewToken string
 }
 
 // Installation is what doctor checks: lkeplan in a cluster, and its account.
@@ -58,6 +68,7 @@ type Installation struct {
 	ID      int     // of the LKE cluster; 0 where it is not given
 	// Instances is true if the cluster is not LKE's; if false, the controller's settings decide.
 	Instances bool
+	Joining   Joining
 	// Settings of the controller in instance mode; "" takes that of the Deployment.
 	Region, Endpoint string
 	Version          string // of this program; "" if it was built from a checkout

@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/api"
-	"github.com/lkeplan/lkeplan/linode/instance"
 )
 
 // newToken is what to do about a token that does not work.
@@ -26,7 +24,11 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	}
 	s := p.settings(ctx)
 	if s.instances {
-		return p.linodes(ctx, s.name)
+		found, err := p.Joining.Linodes(ctx, s.Settings)
+		if err != nil {
+			return []Finding{{LevelFail, of, err.Error(), unanswered(err, p.Joining.NewToken)}}
+		}
+		return slices.Concat([]Finding{p.scope(api.ScopeInstances, p.Joining.NewToken)}, p.optional(true), found)
 	}
 	name, id := s.cluster(p)
 	clusters, err := p.Linode.Clusters(ctx)
@@ -69,55 +71,6 @@ func (p Installation) optional(instances bool) (found []Finding) {
 		}
 	}
 	return found
-}
-
-// linodes checks the Linodes of a cluster in instance mode.
-func (p Installation) linodes(ctx context.Context, name string) []Finding {
-	const token = "create one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
-	const of = "Linode API"
-	if name == "" {
-		return []Finding{{LevelWarn, "Linodes", "the name of the cluster is missing", "set --cluster or CLUSTER_NAME"}}
-	}
-	id := instance.Identity{Name: name}
-	tag := id.NameTag()
-	all, err := p.Linode.Instances(ctx, tag)
-	if err != nil {
-		return []Finding{{LevelFail, of, err.Error(), unanswered(err, token)}}
-	}
-	about, lacks := p.scope(api.ScopeInstances, token), []string{}
-	for _, scope := range []string{"images:read_only", "firewall:read_only", "vpc:read_only"} {
-		if !p.Linode.MayUse(scope) {
-			lacks = append(lacks, scope)
-		}
-	}
-	if about.Level == LevelOK && len(lacks) > 0 {
-		about = Finding{LevelWarn, of,
-			"the token lacks " + strings.Join(lacks, " and ") + ": node classes that use them are not ready", token}
-	}
-	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
-	found := append([]Finding{about}, p.optional(true)...)
-	return append(append(found, Finding{LevelOK, "Linodes", text, ""}), p.lost(ctx, id)...)
-}
-
-// lost finds Linodes of the cluster that are on none of its lists, because their tag was removed.
-func (p Installation) lost(ctx context.Context, id instance.Identity) []Finding {
-	named, err := p.Linode.InstancesNamed(ctx, id.Name+"-")
-	if err != nil {
-		return notKnown("Linodes", err)
-	}
-	var labels []string
-	for _, one := range named {
-		if id.Lost(one) {
-			labels = append(labels, one.Label)
-		}
-	}
-	if len(labels) == 0 {
-		return nil
-	}
-	return []Finding{{LevelWarn, "Linodes", fmt.Sprintf("%s with a label of the cluster, such as %s, without the tag "+
-		"lkeplan-id=...: lkeplan does not find them, and does not delete those without a NodeClaim",
-		diag.Counted(len(labels), "Linode"), labels[0]),
-		"add the tag that the other Linodes of the cluster have, or delete those without a NodeClaim"}}
 }
 
 // unanswered is what to do if the Linode API does not answer a request.

@@ -11,11 +11,13 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instance"
-	"github.com/lkeplan/lkeplan/linode/lke"
+	"github.com/lkeplan/lkeplan/linode/mode"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
+
+// mode is the way in which the cluster gets machines.
+func (c *checker) mode() mode.Mode { return mode.Of(catalog.Tier(c.in.Cluster.Tier)) }
 
 // where is where plans are sold: in us-ord for the standard tier.
 func (c *checker) where() string {
@@ -82,12 +84,7 @@ func tier(c *checker) {
 // classes runs the provider's check of each class.
 func classes(c *checker) {
 	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
-		problem := ""
-		if c.in.Cluster.Instances() {
-			problem = instance.Problem(class.Spec)
-		} else {
-			problem = lke.ClassProblem(class.Spec, catalog.Tier(c.in.Cluster.Tier))
-		}
+		problem := c.mode().ClassProblem(class.Spec)
 		if path, detail, ok := strings.Cut(problem, ": "); ok {
 			c.report(object.Addr, path, "%s", sentence(detail))
 		}
@@ -105,10 +102,7 @@ func sentence(text string) string {
 // poolLabels runs the provider's check of labels and taints. Keys that the provider does not send are set on the Node by
 // Karpenter.
 func poolLabels(c *checker, p *pool) {
-	if c.in.Cluster.Instances() {
-		return
-	}
-	for _, problem := range lke.PoolProblems(p.NodePool) {
+	for _, problem := range c.mode().PoolProblems(p.NodePool) {
 		c.report(p.object.Addr, problem.Path, "%s", problem.Text)
 	}
 }

@@ -6,7 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/lkeplan/lkeplan/linode/instance"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/mode"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -54,7 +55,7 @@ func TestTheTableKnowsWhatHasAnEffectInWhichMode(t *testing.T) {
 			set("image", "linode/debian12")
 		}
 		set(path, value)
-		problem := instance.Problem(typedSpec(t, spec))
+		problem := mode.Of(catalog.Instances).ClassProblem(typedSpec(t, spec))
 		if refused := modes.NotInstances != ""; refused != (problem != "") {
 			t.Errorf("%s: the table says %q of instance mode, and the provider %q", name, modes.NotInstances, problem)
 		}

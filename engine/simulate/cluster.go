@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -28,12 +26,11 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instance"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/lke"
+	"github.com/lkeplan/lkeplan/linode/mode"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -42,7 +39,7 @@ import (
 type cluster struct {
 	store    *store
 	types    *instancetype.Set
-	backend  backend
+	mode     mode.Mode // the way to get machines
 	chooser  *linode.Chooser
 	provider *linode.Provider
 
@@ -97,10 +94,10 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 
 func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cluster {
 	tier = cmp.Or(tier, catalog.Standard)
-	w := &cluster{store: newStore(), types: instancetype.New(prices, region, tier), backend: backend{Tier: tier},
+	w := &cluster{store: newStore(), types: instancetype.New(prices, region, tier), mode: mode.Of(tier),
 		of: map[types.UID]int{}, bars: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
-		Client: w.store, Types: w.types, Orders: w.backend.Orders(w.store, w.types),
+		Client: w.store, Types: w.types, Orders: w.mode.Orders(w.store, w.types),
 		Limits: limits.NewEnforcer(w.store, w.store, w.types),
 	}
 	w.provider = linode.NewProvider(w.chooser, nil)
@@ -125,21 +122,22 @@ func ofCluster(set *appsv1.DaemonSet) bool {
 
 // assumeLKE adds LKE's own DaemonSets, as far as they are known and not among the given ones.
 func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
-	own := slices.DeleteFunc(lke.DaemonSets(), func(set *appsv1.DaemonSet) bool {
-		return slices.ContainsFunc(given, func(g *appsv1.DaemonSet) bool { return g.Namespace == set.Namespace && g.Name == set.Name })
-	})
-	switch {
-	case len(w.workloads) == 0 || w.backend.Tier == catalog.Instances:
-	case w.backend.Tier == catalog.Standard:
-		w.addDaemonSets(own)
-		if !slices.ContainsFunc(own, func(set *appsv1.DaemonSet) bool { return set.Name == "calico-node" }) {
-			break // the others request nothing
-		}
-		w.presumed = fmt.Sprintf("The simulation includes LKE's own DaemonSets: calico-node requests 250m of CPU on each node "+
-			"(observed in %s).", lke.DaemonSetsSeen)
-	default:
+	if len(w.workloads) == 0 {
+		return
+	}
+	own, known := w.mode.DaemonSets()
+	if !known {
 		w.presumed = "The requests of LKE's own DaemonSets on the enterprise tier are unknown and ignored. To include them, pass --workloads the output of " +
 			"kubectl get daemonsets -A -o yaml."
+		return
+	}
+	own = slices.DeleteFunc(own, func(set *appsv1.DaemonSet) bool {
+		return slices.ContainsFunc(given, func(g *appsv1.DaemonSet) bool { return g.Namespace == set.Namespace && g.Name == set.Name })
+	})
+	w.addDaemonSets(own)
+	if slices.ContainsFunc(own, func(set *appsv1.DaemonSet) bool { return set.Name == "calico-node" }) { // the others request nothing
+		w.presumed = fmt.Sprintf("The simulation includes LKE's own DaemonSets: calico-node requests 250m of CPU on each node "+
+			"(observed in %s).", lke.DaemonSetsSeen)
 	}
 }
 
@@ -176,9 +174,9 @@ func (w *cluster) admit(ctx context.Context) {
 // admitClass gives a class the conditions that the controller would give it, as far as
 // they follow from the class itself.
 func (w *cluster) admitClass(class *linodev1alpha1.LinodeNodeClass) {
-	w.backend.fillStatus(class)
+	w.mode.Suppose(class)
 	conditions := class.StatusConditions()
-	if problem := w.backend.Problem(class.Spec); problem != "" {
+	if problem := w.mode.ClassProblem(class.Spec); problem != "" {
 		conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem)
 		return
 	}
@@ -193,12 +191,12 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	}
 	class, declared := w.store.Classes[ref.Name]
 	if !declared {
-		class = w.backend.StandIn(ref.Name)
+		class = w.mode.StandIn(ref.Name)
 		w.admitClass(class)
 		w.store.Classes[ref.Name] = class
 		w.note("LinodeNodeClass %s is not in the configuration, and is assumed to be ready.", ref.Name)
 	}
-	if problem := w.backend.Problem(class.Spec); problem != "" {
+	if problem := w.mode.ClassProblem(class.Spec); problem != "" {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
 	}
 	if class.Spec.ReplaceBeforeMaintenance != nil {
@@ -208,7 +206,7 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	if err := pool.RuntimeValidate(ctx); err != nil {
 		return err.Error() + "."
 	}
-	return linode.Unacceptable(pool, w.types, w.backend.Refused(pool))
+	return linode.Unacceptable(pool, w.types, w.mode.Refused(pool))
 }
 
 func (w *cluster) note(format string, args ...any) {
@@ -251,70 +249,6 @@ func (w *cluster) bar(pod *corev1.Pod, why string) {
 		w.bars[pod.UID] = why
 	}
 }
-
-// backend is how machines are made in a simulated cluster of a tier: in node pools of LKE, or as Linodes of
-// their own. It asks no API: what a class names of an account is taken to be there.
-type backend struct{ Tier catalog.Tier }
-
-// Orders are what machines are made from. New ones remember nothing.
-func (b backend) Orders(c client.Client, types *instancetype.Set) linode.Orders {
-	if b.Tier == catalog.Instances {
-		return instance.NewOrders(c, nil)
-	}
-	return lke.New(c, types, 0, b.Tier.LKE(), noPools{})
-}
-
-// Problem says why no machine is made of a class; "" where one is.
-func (b backend) Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
-	if b.Tier == catalog.Instances {
-		return instance.Problem(spec)
-	}
-	return lke.ClassProblem(spec, b.Tier.LKE())
-}
-
-// Refused is what is refused of a pool.
-func (b backend) Refused(pool *karpv1.NodePool) string {
-	if b.Tier == catalog.Instances {
-		return ""
-	}
-	return lke.Refused(pool)
-}
-
-// fillStatus writes on a class what a controller would find out of what it names.
-func (b backend) fillStatus(class *linodev1alpha1.LinodeNodeClass) {
-	if b.Tier != catalog.Instances {
-		class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
-		return
-	}
-	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
-	if class.Status.Selected == nil || class.Status.Selected.By != by {
-		class.Status.Selected = new(instance.Suppose(class.Spec))
-	}
-}
-
-// StandIn is a class that is not known, and taken for one that is ready.
-func (b backend) StandIn(name string) *linodev1alpha1.LinodeNodeClass {
-	class := &linodev1alpha1.LinodeNodeClass{}
-	class.Name = name
-	if b.Tier == catalog.Instances {
-		class.Spec.Image = "unknown"
-	}
-	return class
-}
-
-// Whose DaemonSets there are, other than those of users.
-func (b backend) Whose() string {
-	if b.Tier == catalog.Instances {
-		return "the cluster"
-	}
-	return "LKE"
-}
-
-// noPools is LKE, without knowledge of its machines.
-type noPools struct{ lke.PoolSource }
-
-// Traits implements lke.PoolSource.
-func (noPools) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
 
 // doubts notes what of a workload is not as in a cluster.
 func (w *cluster) doubts(load Workload) {

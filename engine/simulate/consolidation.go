@@ -537,7 +537,7 @@ func (e *consolidation) scaleStatic(ctx context.Context) error {
 func (e *consolidation) judge(ctx context.Context) error {
 	// Another chooser: this one would remember for a while how far versions are.
 	chooser := *e.chooser
-	chooser.Orders = e.backend.Orders(e.store, e.types)
+	chooser.Orders = e.mode.Orders(e.store, e.types)
 	provider := linode.NewProvider(&chooser, nil)
 	controller := nodeclaimdisruption.NewController(e.now, linode.WithoutStamps(e.store), provider)
 	for _, m := range e.made {

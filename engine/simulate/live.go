@@ -154,7 +154,7 @@ func (w *cluster) admitLive(
 // standIn is a class that was not listed, and of which a pool says that it is ready.
 func (w *cluster) standIn(class string) {
 	if w.store.Classes[class] == nil {
-		w.store.Classes[class] = w.backend.StandIn(class)
+		w.store.Classes[class] = w.mode.StandIn(class)
 		w.admitClass(w.store.Classes[class])
 	}
 }

@@ -113,7 +113,7 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 		r.Notes = append(r.Notes, w.presumed)
 	case len(w.daemons) == 0 && len(w.pods) > 0:
 		r.Notes = append(r.Notes, fmt.Sprintf("There are no DaemonSets, although those of %s use a part of each node. To include them, pass --workloads the output of kubectl get "+
-			"daemonsets -A -o yaml.", w.backend.Whose()))
+			"daemonsets -A -o yaml.", w.mode.Provider()))
 	}
 	return r, r.check(len(w.pods))
 }

@@ -1,0 +1,121 @@
+// Package mode says what follows from the way in which a cluster gets its machines: from the node pools of an LKE
+// cluster, or as Linodes that join it one by one (instance mode). It asks no API: what a class names of an account is
+// taken to be there. Simulations and rules about configurations ask it, so that they know neither way.
+package mode
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instance"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/lke"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Mode is a way to get machines.
+type Mode interface {
+	// Orders are what machines are made from. New ones remember nothing.
+	Orders(c client.Client, types *instancetype.Set) linode.Orders
+	// ClassProblem says why no machine is made of a class; "" where one is.
+	ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string
+	// PoolProblems are what is refused of a pool.
+	PoolProblems(pool *karpv1.NodePool) []lke.Problem
+	// Refused is the same in one line; "" for nothing.
+	Refused(pool *karpv1.NodePool) string
+	// Suppose writes on a class what a controller would find out of what it names.
+	Suppose(class *linodev1alpha1.LinodeNodeClass)
+	// StandIn is a class that is not known, and taken for one that is ready.
+	StandIn(name string) *linodev1alpha1.LinodeNodeClass
+	// DaemonSets are those that each node gets besides those of users, and whether they are known.
+	DaemonSets() (sets []*appsv1.DaemonSet, known bool)
+	// Provider is whose DaemonSets these are.
+	Provider() string
+}
+
+// Of is the mode of a cluster of a tier.
+func Of(tier catalog.Tier) Mode {
+	if tier == catalog.Instances {
+		return instances{}
+	}
+	return pools{tier.LKE()}
+}
+
+// pools are those of an LKE cluster.
+type pools struct{ tier catalog.Tier }
+
+func (p pools) Orders(c client.Client, types *instancetype.Set) linode.Orders {
+	return lke.New(c, types, 0, p.tier, noPools{})
+}
+
+func (p pools) ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
+	return lke.ClassProblem(spec, p.tier)
+}
+
+func (pools) PoolProblems(pool *karpv1.NodePool) []lke.Problem { return lke.PoolProblems(pool) }
+
+func (pools) Refused(pool *karpv1.NodePool) string { return lke.Refused(pool) }
+
+func (pools) Suppose(class *linodev1alpha1.LinodeNodeClass) {
+	class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
+}
+
+func (pools) StandIn(name string) *linodev1alpha1.LinodeNodeClass { return named(name) }
+
+func (p pools) DaemonSets() (sets []*appsv1.DaemonSet, known bool) {
+	if p.tier != catalog.Standard {
+		return nil, false
+	}
+	return lke.DaemonSets(), true
+}
+
+func (pools) Provider() string { return "LKE" }
+
+// instances are Linodes that join a cluster one by one.
+type instances struct{}
+
+func (instances) Orders(c client.Client, _ *instancetype.Set) linode.Orders {
+	return instance.NewOrders(c, nil)
+}
+
+func (instances) ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
+	return instance.Problem(spec)
+}
+
+func (instances) PoolProblems(*karpv1.NodePool) []lke.Problem { return nil }
+
+func (instances) Refused(*karpv1.NodePool) string { return "" }
+
+func (instances) Suppose(class *linodev1alpha1.LinodeNodeClass) {
+	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
+	if class.Status.Selected == nil || class.Status.Selected.By != by {
+		class.Status.Selected = new(instance.Suppose(class.Spec))
+	}
+}
+
+func (instances) StandIn(name string) *linodev1alpha1.LinodeNodeClass {
+	class := named(name)
+	class.Spec.Image = "unknown"
+	return class
+}
+
+func (instances) DaemonSets() (sets []*appsv1.DaemonSet, known bool) { return nil, true }
+
+func (instances) Provider() string { return "the cluster" }
+
+func named(name string) *linodev1alpha1.LinodeNodeClass {
+	class := &linodev1alpha1.LinodeNodeClass{}
+	class.Name = name
+	return class
+}
+
+// noPools is LKE, without knowledge of its machines.
+type noPools struct{ lke.PoolSource }
+
+// Traits implements lke.PoolSource.
+func (noPools) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
