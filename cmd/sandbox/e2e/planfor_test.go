@@ -53,7 +53,8 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	before := s.applied()
 	planned := s.untilPlan("pr-7", "the plan is one of changes to the main branch",
 		func(np *lkeplanv1alpha1.NodePlan) bool {
-			return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Plan.Create == 0
+			// The conditions of a status are patched before its other fields.
+			return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Plan != nil && np.Status.Plan.Create == 0
 		}).Status
 	if got := planned.Plan; got.Update != 1 || got.Delete != 2 || !strings.HasSuffix(got.Revision, asked) {
 		t.Errorf("the plan of the pull request is %+v", got)
