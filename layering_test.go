@@ -26,8 +26,6 @@ type rule struct {
 	why       string
 }
 
-const untraced = "what decides is a function of its arguments: how long it takes, its caller sees"
-
 var rules = []rule{
 	{from: "schemas", forbidden: []string{"cmd", "engine", "config", "kube", "linode"},
 		why: "the schemas are what everything else agrees on; they cannot know any of it"},
@@ -115,12 +113,6 @@ var rules = []rule{
 		why: "processes are started and ended in the same way regardless of what they do"},
 	{from: "cmd/sandbox/image", forbidden: []string{"engine", "config", "kube", "linode", "cmd/sandbox/stack"},
 		why: "a program is packed in the same way regardless of what it does"},
-	{from: "config", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
-	{from: "linode", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
-	{from: "engine/plan", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
-	{from: "engine/rollout", forbidden: []string{"go.opentelemetry.io", "engine/trace"}, why: untraced},
-	{from: "engine/trace", exactly: true, forbidden: []string{"go.opentelemetry.io", "kube", "linode"},
-		why: "what a trace is follows from what is done; who takes traces, and in which format, is for others"},
 	{from: "engine", forbidden: []string{"cmd", "linode/sim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
 }
@@ -133,7 +125,6 @@ var testLibraries = []string{
 	"github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar",
 	"github.com/itchyny/gojq", "github.com/johannesboyne/gofakes3", "github.com/yuin/gopher-lua",
 	"sigs.k8s.io/controller-runtime/pkg/envtest", "sigs.k8s.io/karpenter/pkg/test",
-	"go.opentelemetry.io/otel/sdk/trace/tracetest", module + "engine/trace/tracetest",
 	module + "config/configtest", module + "examples/guidetest", module + "engine/source/sourcetest",
 	module + "linode/sim",
 }
@@ -238,19 +229,6 @@ func TestProgramsLinkNoTestLibrary(t *testing.T) {
 		for _, imported := range packages[pkg].Imports {
 			if isTestLibrary(imported) {
 				t.Errorf("%s imports %s, which only tests may", pkg, imported)
-			}
-		}
-	}
-}
-
-// TestOnePackageUsesOpenTelemetry: libraries of Kubernetes link it everywhere, so that it is
-// imports that count.
-func TestOnePackageUsesOpenTelemetry(t *testing.T) {
-	for pkg, p := range packagesOf(t, ".") {
-		for _, imported := range p.Imports {
-			if !p.DepOnly && under(imported, "go.opentelemetry.io") && pkg != module+"engine/trace/otlp" {
-				t.Errorf("%s imports %s: spans are gathered as engine/trace has them, and only engine/trace/otlp sends them",
-					pkg, imported)
 			}
 		}
 	}

@@ -147,9 +147,6 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		"jitter of the intervals of NodePlans in percent, so that they do not all end at the same time")
 	f.StringVar(&s.shard, "watch-label-selector", "",
 		"with --only gitops: reconcile only NodePlans with these labels, such as sharding.fluxcd.io/key=shard1")
-	f.StringVar(&s.TraceEndpoint, "trace-endpoint", "",
-		"URL of a collector for traces by OTLP over gRPC, such as http://otel-collector.observability:4317 (default: none) "+
-			"($OTEL_EXPORTER_OTLP_ENDPOINT)")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	return cmd
@@ -188,7 +185,7 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 		return cfg, fmt.Errorf("--interval-jitter-percentage is %d; it must be at most 50", s.jitter)
 	}
 	cfg.NodePlans.Jitter = float64(s.jitter) / 100
-	cfg.NodePlans.Version, cfg.Release = compile.Release(s.version), s.version
+	cfg.NodePlans.Version = compile.Release(s.version)
 	var err error
 	if cfg.NodePlans.Shard, err = shard(s.shard, cfg.Only); err != nil {
 		return cfg, err

@@ -80,11 +80,6 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{nil, map[string]string{"LINODE_CLIENT_TIMEOUT": "10s"}, "a number of seconds"},
 		{nil, map[string]string{"LOG_LEVEL": "loud"}, `--log-level is "loud"`},
 		{nil, map[string]string{"FEATURE_GATES": "Magic=true"}, `cannot read "Magic=true"`},
-		{[]string{"--kubeconfig", kubeconfig, "--trace-endpoint", "collector:4317"}, nil, "must be the URL of a collector"},
-		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"},
-			"must be the URL of a collector"},
-		{nil, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"},
-			`OTEL_EXPORTER_OTLP_PROTOCOL is "http/protobuf"; traces need grpc`},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
@@ -95,33 +90,6 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 				t.Errorf("status %d, want 1 and one line with %q:\n%s", code, tt.want, stderr.String())
 			}
 		})
-	}
-}
-
-// TestTraceEndpoint: the flag takes precedence over the variables of OpenTelemetry.
-func TestTraceEndpoint(t *testing.T) {
-	const all, traces, flag = "http://all:4317", "http://traces:4317", "http://flag:4317"
-	for _, tt := range []struct {
-		env   map[string]string
-		given bool
-		want  string
-	}{
-		{nil, false, ""},
-		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all}, false, all},
-		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": traces}, false, traces},
-		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all}, true, flag},
-		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all, "OTEL_SDK_DISABLED": "true"}, false, ""},
-		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all, "OTEL_TRACES_EXPORTER": "none"}, false, ""},
-		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, false, ""}, // there is no endpoint
-	} {
-		var s settings
-		if tt.given {
-			s.TraceEndpoint = flag
-		}
-		err := s.fromEnvironment(func(name string) string { return tt.env[name] }, func(string) bool { return tt.given })
-		if err != nil || s.TraceEndpoint != tt.want {
-			t.Errorf("%v: %q, %v, want %q", tt.env, s.TraceEndpoint, err, tt.want)
-		}
 	}
 }
 

@@ -77,35 +77,12 @@ func (s *settings) fromEnvironment(getenv func(string) string, given func(flag s
 		}
 		*d.into = parsed
 	}
-	if err := s.tracing(getenv, given("trace-endpoint")); err != nil {
-		return err
-	}
 	if value := getenv("LINODE_CLIENT_TIMEOUT"); value != "" {
 		seconds, err := strconv.Atoi(value)
 		if err != nil || seconds <= 0 {
 			return fmt.Errorf("LINODE_CLIENT_TIMEOUT is %q; it must be a number of seconds", value)
 		}
 		s.LinodeTimeout = time.Duration(seconds) * time.Second
-	}
-	return nil
-}
-
-// tracing sets the collector of traces from the variables of OpenTelemetry, if the flag is not
-// given. The only protocol is gRPC.
-func (s *settings) tracing(getenv func(string) string, given bool) error {
-	first := func(signal, all string) (name, value string) {
-		if value := getenv(signal); value != "" {
-			return signal, value
-		}
-		return all, getenv(all)
-	}
-	if off := getenv("OTEL_SDK_DISABLED") == "true" || getenv("OTEL_TRACES_EXPORTER") == "none"; !given && !off {
-		_, s.TraceEndpoint = first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-	}
-	name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-	if s.TraceEndpoint != "" && protocol != "" && protocol != "grpc" {
-		return fmt.Errorf("%s is %q; traces need grpc: set it to grpc, and use the port of the collector for gRPC "+
-			"(4317)", name, protocol)
 	}
 	return nil
 }

@@ -93,7 +93,6 @@ func newAccount(cfg Config, scope string) (*account, error) {
 		Observe: func(call api.Call) {
 			observeLinode(cfg.Log, call)
 			a.standing.Observe(call)
-			cfg.claims.Call(call)
 		},
 	})
 	if err != nil {

@@ -44,7 +44,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/engine/gitops"
-	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/api"
@@ -95,27 +94,14 @@ type Config struct {
 	ProbeAddress            string // host:port; "0" serves none
 	PprofAddress            string // host:port of Go's profiles; "" or "0" serves none
 
-	TraceEndpoint string // the URL of a collector of traces; "" for none
-	Release       string // the version of this program in traces
-
 	Karpenter Karpenter
 	Timing    loop.Timing
 	Log       *slog.Logger
-
-	claims *claimTracer
 }
 
 // Run manages the capacity of one cluster until ctx ends, then stops cleanly and releases the
 // lease. A wrong configuration returns an error that explains what to do.
 func Run(ctx context.Context, cfg Config) error {
-	if cfg.TraceEndpoint != "" {
-		traces, err := otlp.New(ctx, cfg.traced(), cfg.Log)
-		if err != nil {
-			return err
-		}
-		defer traces.End()
-		cfg.NodePlans.Traces, cfg.claims = traces, newClaimTracer(traces)
-	}
 	if cfg.Only == GitOps {
 		return runGitOps(ctx, cfg)
 	}
@@ -310,11 +296,6 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	}
 	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, linodes.prices); err != nil {
 		return err
-	}
-	if cfg.claims != nil {
-		if err := register(ctx, mgr, cfg.claims); err != nil {
-			return err
-		}
 	}
 	inPlace := linode.NewRelabeler(mgr.GetClient(), events)
 	if err := registerMetrics(cfg, inPlace.Metrics()...); err != nil {

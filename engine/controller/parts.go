@@ -26,7 +26,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/confine"
-	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instance"
@@ -64,11 +63,6 @@ func (p Part) lease(shard labels.Selector) string {
 		name += "-" + hex.EncodeToString(sum[:4])
 	}
 	return name
-}
-
-// traced configures where traces of this process go, and its name in them.
-func (c Config) traced() otlp.Options {
-	return otlp.Options{Endpoint: c.TraceEndpoint, Service: c.Only.process(), Version: c.Release}
 }
 
 // runGitOps reconciles the NodePlans of one cluster until ctx ends. It reads only public prices from

@@ -41,19 +41,16 @@ type notice struct {
 }
 
 // publish publishes the events of an outcome, and logs each once. The conditions of np already
-// contain the outcome; before is the NodePlan without it. publish reports whether there were any
-// events.
-func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) bool {
+// contain the outcome; before is the NodePlan without it.
+func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) {
 	was := lastReport{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
-	all := notices(was, conditions.Get(np, meta.ReadyCondition), o)
-	for _, n := range all {
+	for _, n := range notices(was, conditions.Get(np, meta.ReadyCondition), o) {
 		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
 		if n.metadata[commitStatusKey] == "" { // an event for the commit status repeats another one
 			first, _, _ := strings.Cut(n.message, "\n")
 			log.Info("nodeplan reconciled", "reason", n.reason, "type", n.kind, "revision", o.revision, "message", first)
 		}
 	}
-	return len(all) > 0
 }
 
 // lastReport is what a NodePlan reported last: the condition Ready, which is nil for a new

@@ -1,11 +1,14 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -19,7 +22,7 @@ type Variables struct {
 // refuses values from Secrets in objects and messages; mask covers objects that contain the same
 // values for other reasons. It truncates texts after that, because it would not find half a secret.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
-	hidden := trace.NewRedactor(v.Secrets)
+	hidden := newRedactor(v.Secrets)
 	hide := func(texts ...*string) {
 		for _, text := range texts {
 			*text = hidden.Replace(*text)
@@ -86,3 +89,47 @@ const (
 // maxVerdict is the maximum length of a guard's message, in bytes: a policy can write any text, and
 // the API server refuses a status that is too large.
 const maxVerdict = 2048
+
+// newRedactor returns a replacer of secrets by stars. The longest forms come first, so that no rest
+// remains of a secret that starts with another one.
+func newRedactor(secrets []string) *strings.Replacer {
+	var forms []string
+	for _, secret := range secrets {
+		forms = append(forms, spellings(secret)...)
+	}
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, form := range slices.Compact(forms) {
+		pairs = append(pairs, form, "***")
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// The minimum lengths of texts that are replaced, in bytes. Shorter texts occur in every message. A
+// line is only a part of a secret, and short lines are common.
+const (
+	shortestSecret = 4
+	shortestLine   = 8
+)
+
+// spellings are the forms of a secret in a text: unchanged, without the line break at the end, line by
+// line, and each of these in quotes.
+func spellings(secret string) (forms []string) {
+	add := func(text string, shortest int) {
+		if len(text) < shortest {
+			return
+		}
+		forms = append(forms, text)
+		if quoted, err := json.Marshal(text); err == nil {
+			forms = append(forms, string(quoted[1:len(quoted)-1]))
+		}
+	}
+	add(secret, shortestSecret)
+	add(strings.TrimSpace(secret), shortestSecret)
+	if strings.Contains(strings.TrimSpace(secret), "\n") {
+		for line := range strings.Lines(secret) {
+			add(strings.TrimSpace(line), shortestLine)
+		}
+	}
+	return forms
+}

@@ -36,8 +36,6 @@ type nodeCounter struct {
 	client.Client
 	Index   string // of NodePlans in the cache, by the inventory label of their objects
 	InShard func(*lkeplanv1alpha1.NodePlan) bool
-	// Counted is called with each NodePlan that has pools, after its status was updated.
-	Counted func(context.Context, *lkeplanv1alpha1.NodePlan)
 	Now     func() time.Time
 }
 
@@ -119,7 +117,6 @@ func (p nodeCounter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
 	}
-	p.Counted(ctx, np)
 	return ctrl.Result{}, nil
 }
 

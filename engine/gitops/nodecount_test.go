@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -51,8 +50,7 @@ func TestStalledNodePlanCountsItsNodes(t *testing.T) {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(np).WithObjects(np, web, pool("other"), class,
 		claim("a", "web", web.Hash()), claim("b", "web", "0"), claim("c", "other", "0")).Build()
-	r := nodeCounter{Client: c, InShard: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now,
-		Counted: func(context.Context, *lkeplanv1alpha1.NodePlan) {}}
+	r := nodeCounter{Client: c, InShard: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(np)}); err != nil {
 		t.Fatal(err)
 	}

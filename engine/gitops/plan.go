@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -32,8 +31,6 @@ type judged struct {
 // plan plans a revision and evaluates the guards. It fails if even an approval must not allow the
 // plan.
 func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) {
-	ctx, done := trace.Step(ctx, trace.Plan)
-	defer func() { done(err) }()
 	p, err = w.compare(ctx, rev)
 	if err != nil {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", rev.Revision, err)
@@ -84,8 +81,6 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 // judge evaluates the last applied guards, the guards of the NodePlan, and the policies. It counts
 // objects in the cluster, because the status may be lost or may list objects that no longer exist.
 func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error) {
-	ctx, done := trace.Step(ctx, trace.Judge)
-	defer func() { done(err) }()
 	bounds := plan.Bounds{
 		Guards: nodeplan.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: p.alive(), After: len(rev.head.Objects),

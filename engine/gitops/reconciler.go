@@ -31,7 +31,6 @@ type Reconciler struct {
 	kuberecorder.EventRecorder
 	controller.Metrics
 	Counts *reconcilerMetrics // nil: nothing is counted
-	Traces *traces            // nil: there are none
 	Worker *Worker
 	// DependencyInterval is the time until a NodePlan with dependencies that are not ready
 	// is reconciled again.
@@ -146,8 +145,7 @@ func (r *Reconciler) reconcile(
 		return ctrl.Result{RequeueAfter: r.untilSwitch(np, max(r.DependencyInterval, minInterval))}, nil
 	}
 	before := np.DeepCopy()
-	working, work := r.Traces.Begin(ctx)
-	o := r.Worker.Work(working, np, record)
+	o := r.Worker.Work(ctx, np, record)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
 	}
@@ -166,8 +164,7 @@ func (r *Reconciler) reconcile(
 	if opening := o.opening(); opening != nil {
 		np.Status.NextWindow = opening
 	}
-	published := r.publish(ctrl.LoggerFrom(ctx), np, before, o)
-	r.Traces.End(ctx, work, before, np, o, published)
+	r.publish(ctrl.LoggerFrom(ctx), np, before, o)
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -36,7 +35,6 @@ type Options struct {
 	Jitter             float64         // the share of intervals by which they vary
 	Shard              labels.Selector // of the NodePlans that are reconciled; nil: all
 	Compiler           Compiler        // nil: child processes
-	Traces             trace.Sink      // nil: there are none
 }
 
 // childMemory is the memory limit of all child processes together, in bytes: two compilations, or
@@ -72,7 +70,6 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		EventRecorder:      recorder,
 		Metrics:            controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
 		Counts:             counts,
-		Traces:             newTraces(o.Traces, mgr.GetClient()),
 		Worker:             work,
 		DependencyInterval: o.DependencyInterval,
 		Jitter:             o.Jitter,
@@ -80,7 +77,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	}
 	work.Forecasts.InShard = r.inShard
 	counter := nodeCounter{
-		Client: r.Client, Index: byInventory, InShard: r.inShard, Counted: r.Traces.Counted, Now: time.Now,
+		Client: r.Client, Index: byInventory, InShard: r.inShard, Now: time.Now,
 	}
 	if err := counter.Watch(mgr); err != nil {
 		return err
@@ -105,10 +102,10 @@ func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker,
 		return nil, fmt.Errorf("connect to the API server: %w", err)
 	}
 	return &Worker{
-		Sources: countedSource{Next: originCluster{
+		Sources: originCluster{
 			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
 			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
-		}},
+		},
 		Compiler:      countedCompiler{Next: compiler, Metrics: counts},
 		Connect:       (&accountClients{cfg: mgr.GetConfig(), other: o.ServiceAccount, counts: counts}).Connect,
 		Vars:          ReadVariables(uncached),

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
-	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -35,7 +34,6 @@ func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.
 				v.Secrets = append(v.Secrets, slices.Collect(maps.Values(read))...)
 			}
 		}
-		trace.Hide(ctx, v.Secrets)
 		for name, raw := range np.Spec.Variables {
 			values[name] = config.Var{Name: name, Value: nodeplan.Text(raw.Raw)}
 		}

@@ -21,7 +21,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -234,8 +233,6 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 // applyPlan applies a plan and updates the inventory. It returns the number of changed
 // objects, even if it fails.
 func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (changed int, err error) {
-	ctx, done := trace.Step(ctx, trace.Apply)
-	defer func() { done(err) }()
 	applying, cancel := context.WithTimeout(ctx, timeout(rev.np))
 	defer cancel()
 	agreed := p.Comparison
@@ -259,8 +256,6 @@ func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (change
 // waits for is ready.
 func (w *Worker) ready(ctx context.Context, rev *revision, view *nodePlanView) (o outcome, err error) {
 	if rev.np.Spec.Wait {
-		ctx, done := trace.Step(ctx, trace.Wait)
-		defer func() { done(err) }()
 		waiting, cancel := context.WithTimeout(ctx, timeout(rev.np))
 		defer cancel()
 		objects := rev.head.Manifests()

@@ -60,16 +60,7 @@ type Call struct {
 	Left     int           // how many of them are left; -1 where the answer does not say
 	Asked    time.Duration // after a 429: how long the answer asks to be left alone
 	Paused   time.Duration // how long the client waits
-	For      []string      // what it was sent for, as given to For
 	Optional bool          // its result is useful but optional: see Failures
-}
-
-type forKey struct{}
-
-// For returns a context whose requests are made for NodeClaims: their Call.For has these names. The requests
-// are unchanged.
-func For(ctx context.Context, names []string) context.Context {
-	return context.WithValue(ctx, forKey{}, names)
 }
 
 type dateKey struct{}

@@ -35,7 +35,6 @@ type transport struct {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	op := operationOf(req.Context())
 	call := Call{Method: req.Method, Route: route(req.URL.Path), Left: -1}
-	call.For, _ = req.Context().Value(forKey{}).([]string)
 	call.Optional = req.Context().Value(optionalKey{}) != nil
 	bucket := bucketFor(req)
 	asked := time.Now()

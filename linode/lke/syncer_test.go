@@ -16,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
@@ -63,7 +62,6 @@ type rig struct {
 	cluster int
 	claims  Claims        // book, where it is nil
 	around  func(API) API // what the Syncer has in place of the client; nil for the client
-	served  served
 
 	mu    sync.Mutex // of what start replaces
 	fleet *Syncer
@@ -96,7 +94,7 @@ func facts(t *testing.T) *catalog.Catalog {
 // start runs a Syncer that does not know an earlier one.
 func (r *rig) start(tier string) {
 	linodeAPI, err := api.New("http://linode.test", "token", api.Options{
-		Transport: inProcess{r.sim}, Observe: r.served.note,
+		Transport: inProcess{r.sim},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -228,39 +226,6 @@ func (b *book) WarnNodePool(_ context.Context, nodePool, reason, message string)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.warnedPools = append(b.warnedPools, nodePool+" "+reason+": "+message)
-}
-
-// served are requests that were sent for claims.
-type served struct {
-	mu    sync.Mutex
-	calls []string
-}
-
-func (s *served) note(call api.Call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(call.For) > 0 {
-		s.calls = append(s.calls, fmt.Sprint(call.Method, " ", call.Route, " ", call.Status, " ", call.For))
-	}
-}
-
-// TestRequestIsTracedToItsClaims: calls that create machines. Lists belong to no claim.
-func TestRequestIsTracedToItsClaims(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, sim.Config{Tier: "standard", InstanceDelay: 2 * time.Second})
-		defer r.kill()
-		for range 2 {
-			r.want(2)
-			r.until("claims have machines", r.bound)
-		}
-		want := []string{
-			"POST lke/clusters/{}/pools 200 [claim-001 claim-002]",
-			"PUT lke/clusters/{}/pools/{} 200 [claim-003 claim-004]",
-		}
-		if diff := cmp.Diff(want, r.served.calls); diff != "" {
-			t.Errorf("want -, got +\n%s", diff)
-		}
-	})
 }
 
 func tiers(t *testing.T, test func(t *testing.T, cfg sim.Config)) {

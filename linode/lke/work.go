@@ -80,7 +80,6 @@ func (f *Syncer) growOnce(ctx context.Context, w capacity.Work) (made, failed in
 			failed, err = n, callErr
 		}
 	}
-	ctx = api.For(ctx, w.Served())
 	var calls []func()
 	for _, g := range w.Grow {
 		calls = append(calls, func() { note(g.By, f.raise(ctx, w.Group, g)) })

@@ -76,7 +76,6 @@ var fragments = []string{
 	`crds.install=false`,
 	`networkPolicy={"egress":[{"ports":[{"port":443}]}]}`,
 	`affinity=null`,
-	`tracing=null`,
 	`networkPolicy=null`,
 	`settings.featureGates={"nodeOverlay":true}`,
 	`global={"imageRegistry":"mirror.example.com/a"}`,

@@ -257,7 +257,6 @@ var tests = map[string][]tiered{
 		{name: "TestTheTestDataOfArgoCDCanExist"},
 		{name: "TestTokenIsValidForOneNode"},
 		{name: "TestTopShowsRunningNodes"},
-		{name: "TestTracesConnectCommitToNode"},
 		{name: "TestUninstallCanBeCancelled"},
 		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise"},
 		{name: "TestVersionsOfNodesMoveByGitOnly/standard"},

@@ -72,9 +72,6 @@ object only when other objects of the release have been applied.
   "HEALTH_PROBE_PORT" "controller.healthProbe.port" "LOG_LEVEL" "logLevel" "FEATURE_GATES" "settings.featureGates"
   "BATCH_IDLE_DURATION" "settings.batchIdleDuration" "BATCH_MAX_DURATION" "settings.batchMaxDuration" -}}
 {{- if $v.region }}{{ $_ := set $set "LINODE_REGION" "region" }}{{ $_ := set $set "CLUSTER_REGION" "region" }}{{ end -}}
-{{- if $v.tracing.endpoint -}}
-{{- range list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" }}{{ $_ := set $set . "tracing.endpoint" }}{{ end -}}
-{{- end -}}
 {{- if $v.settings.clusterID }}{{ $_ := set $set "LKE_CLUSTER_ID" "settings.clusterID" }}{{ end -}}
 {{- if $instances }}{{ $_ := set $set "KARPENTER_MODE" "settings.mode" }}{{ end -}}
 {{- if and $instances $v.settings.clusterEndpoint }}{{ $_ := set $set "CLUSTER_ENDPOINT" "settings.clusterEndpoint" }}{{ end -}}
@@ -113,7 +110,7 @@ object only when other objects of the release have been applied.
 
 {{/* Refuses additional flags that contradict values. Probes and Services use the values. */}}
 {{- define "lkeplan.checkFlags" -}}
-{{- $set := dict "log-level" "logLevel" "log-format" "logFormat" "trace-endpoint" "tracing.endpoint" "linode-url" "apiURL"
+{{- $set := dict "log-level" "logLevel" "log-format" "logFormat" "linode-url" "apiURL"
   "metrics-bind-address" "controller.metrics.port" "health-probe-bind-address" "controller.healthProbe.port"
   "batch-idle-duration" "settings.batchIdleDuration" "batch-max-duration" "settings.batchMaxDuration"
   "max-replacements" "settings.maxReplacements" "feature-gates" "settings.featureGates" "mode" "settings.mode"

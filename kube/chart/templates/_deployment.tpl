@@ -151,7 +151,6 @@ spec:
 {{- $args := list -}}
 {{- if ne .Values.logLevel "info" }}{{ $args = append $args (printf "--log-level=%s" .Values.logLevel) }}{{ end -}}
 {{- if ne .Values.logFormat "json" }}{{ $args = append $args (printf "--log-format=%s" .Values.logFormat) }}{{ end -}}
-{{- with .Values.tracing.endpoint }}{{ $args = append $args (printf "--trace-endpoint=%s" .) }}{{ end -}}
 {{- with .Values.controller -}}
 {{- if ne (int .metrics.port) 8080 }}{{ $args = append $args (printf "--metrics-bind-address=:%d" (int .metrics.port)) }}{{ end -}}
 {{- if ne (int .healthProbe.port) 8081 }}{{ $args = append $args (printf "--health-probe-bind-address=:%d" (int .healthProbe.port)) }}{{ end -}}
