@@ -69,19 +69,7 @@ With --base, simulate also runs with the base, an earlier state of the
 directory. The report compares the results. If you add --settle, the report also
 shows how the nodes of the base are replaced or drained.
 
-With --sweep, simulate finds the cheapest size of nodes. It repeats the
-simulation with different maximum CPUs of a node (--sweep cpu), with different
-maximum memory (--sweep memory), or with each class of plan types, such as dedicated
-(--sweep class). The report lists the cheapest result first, and shows the HCL to
-write.
-
-With --replay, the pods come from snapshots of one cluster, such as one snapshot
-for each hour. The report compares the simulated nodes with the real nodes of
-the cluster. It shows the cost, and how many nodes were created and removed. The
-cost of each node is rounded up to whole hours, as in Linode's bill.
-
-Use the format markdown for the comment of a pull request. The format html is a
-page that shows how full each node is.
+Use the format markdown for the comment of a pull request.
 
 The exit code is 3 if a pod gets no node. With --base, the exit code is 3 only
 if a pod gets a node in the base, and no node after the change.`
@@ -89,11 +77,7 @@ if a pod gets a node in the base, and no node after the change.`
 const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod
   lkeplan simulate --keep 50% --workloads manifests.yaml clusters/prod
-  lkeplan simulate -o html --pods 40x1cpu,2Gi clusters/prod > simulation.html
   lkeplan simulate --workloads live --base git:HEAD~1 clusters/prod
-  lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
-  lkeplan simulate --sweep class --pods 40x1cpu,2Gi clusters/prod
-  lkeplan simulate --replay snapshots clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
 type simulateSettings struct {
@@ -102,8 +86,6 @@ type simulateSettings struct {
 	detailed   bool
 	settle     bool
 	keep       string
-	sweep      flags.Choice
-	replay     []string
 	during     []string     // names of blocks
 	bound      flags.Choice // of autoscalers
 	output     flags.Choice
@@ -112,9 +94,8 @@ type simulateSettings struct {
 func newSimulate(env *flags.Env) *cobra.Command {
 	s := simulateSettings{
 		comparison: comparison.Comparison{Env: env},
-		sweep:      flags.Choice{Of: simulate.SweepSizes()},
 		bound:      flags.Choice{Value: "min", Of: []string{"min", "max"}},
-		output:     flags.Choice{Value: "text", Of: []string{"text", "json", "markdown", "html"}},
+		output:     flags.Choice{Value: "text", Of: []string{"text", "json", "markdown"}},
 	}
 	cmd := &cobra.Command{
 		Use:     "simulate [DIR]",
@@ -133,23 +114,11 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
-	s.sweep.Flag(cmd, "sweep", "",
-		"repeat the simulation with different limits on `PROPERTY` of the nodes: cpu, memory or class; list the "+
-			"cheapest result first")
-	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",
 		"after placement, scale each workload to `PERCENT` of its pods, then run consolidation")
-	cmd.Flags().StringArrayVar(&s.replay, "replay", nil,
-		"report what the pools would have cost with the pods of several snapshots: `PATH` is a file of \"lkeplan snapshot\", "+
-			"or a directory of such files; may be repeated")
 	cmd.Flags().StringArrayVar(&s.during, "during", nil,
 		"use the values of the \"during\" blocks with this `NAME`; may be repeated (default: ignore these blocks)")
-	for _, other := range []string{"sweep", "base", "settle", "keep", "during"} {
-		cmd.MarkFlagsMutuallyExclusive("replay", other)
-	}
-	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
-	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false,
 		"exit with 2 if there are changes: the result differs from that of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
@@ -159,9 +128,8 @@ func newSimulate(env *flags.Env) *cobra.Command {
 
 // effects says when flags have an effect.
 func (s *simulateSettings) effects() flags.Effects {
-	once := func([]string) bool { return len(s.replay) == 0 }
 	based := func([]string) bool { return s.comparison.Base != "" }
-	return s.pods.Effects(once, "is not for --replay, which reads the pods of its snapshots").And(
+	return s.pods.Effects(func([]string) bool { return true }, "").And(
 		flags.ClusterEffects(s.pods.Live, "is for --workloads live: without it no cluster is read"),
 		flags.Effects{
 			"base":              {When: based, Else: "is empty; leave it out"},
@@ -174,12 +142,6 @@ func (s *simulateSettings) effects() flags.Effects {
 }
 
 func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
-	if page := s.output.Value; s.sweep.Value != "" && (page == "markdown" || page == "html") {
-		return fmt.Errorf("--sweep is printed as text or json, not as %s", page)
-	}
-	if len(s.replay) > 0 {
-		return s.runReplay(ctx, env)
-	}
 	s.pods.Most = s.bound.Value == "max"
 	pods, err := s.pods.Read(ctx, env.Stdin, s.comparison.Access)
 	if err != nil {
@@ -205,9 +167,6 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	in.Consolidate = settle
-	if s.sweep.Value != "" {
-		return s.runSweep(ctx, env, in, notes)
-	}
 	report, err := s.report(ctx, pods, prices, in, notes, compiled, against)
 	if err != nil {
 		return err
@@ -292,31 +251,6 @@ func (s *simulateSettings) consolidation() (*simulate.Consolidation, error) {
 	return &simulate.Consolidation{Keep: keep}, nil
 }
 
-// runSweep finds the cheapest limit. Notes are about the pods.
-func (s *simulateSettings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input, notes []string) error {
-	steps, err := simulate.Sweep(ctx, in, s.sweep.Value)
-	if err != nil {
-		return err
-	}
-	if s.output.Value == "json" {
-		err = diag.JSON(env.Stdout, steps)
-	} else {
-		requested := 0
-		for _, load := range in.Workloads {
-			requested += load.Pods
-		}
-		text := simulate.SweepText(s.comparison.Dir(), s.sweep.Value, requested, steps)
-		if len(notes) > 0 {
-			text += "\nNote: " + strings.Join(notes, "\nNote: ") + "\n"
-		}
-		_, err = fmt.Fprint(env.Stdout, text)
-	}
-	if err == nil && steps[0].Refused > 0 {
-		return flags.Refused
-	}
-	return err
-}
-
 func (s *simulateSettings) verdict(r simulate.Report) flags.Outcome {
 	switch {
 	case r.Before == nil && r.Head.Refused > 0, len(r.New) > 0:
@@ -331,8 +265,6 @@ func (s *simulateSettings) write(env *flags.Env, r simulate.Report) error {
 	switch s.output.Value {
 	case "json":
 		return diag.JSON(env.Stdout, r)
-	case "html":
-		return simreport.HTML(env.Data(), r)
 	case "markdown":
 		_, err := fmt.Fprint(env.Data(), simreport.Markdown(r))
 		return err
@@ -342,48 +274,5 @@ func (s *simulateSettings) write(env *flags.Env, r simulate.Report) error {
 		text = strings.ReplaceAll(text, " -> ", " → ")
 	}
 	_, err := fmt.Fprint(env.Stdout, text)
-	return err
-}
-
-// runReplay reports what the pools would have cost with the pods of snapshots.
-func (s *simulateSettings) runReplay(ctx context.Context, env *flags.Env) error {
-	if page := s.output.Value; page == "markdown" || page == "html" {
-		return fmt.Errorf("--replay is printed as text or json, not as %s", page)
-	}
-	series, err := podsource.ReadSeries(s.replay)
-	if err != nil {
-		return fmt.Errorf("--replay: %w", err)
-	}
-	compiled, _, err := s.comparison.Compile(ctx)
-	if err != nil {
-		return err
-	}
-	prices, err := compiled.Head.Prices()
-	if err != nil {
-		return err
-	}
-	timeline, err := series.Timeline(compiled.Head, prices)
-	if err != nil {
-		return err
-	}
-	_, values, err := during.Choose(timeline.Pools.Objects)
-	if err != nil {
-		return err
-	}
-	ledger, err := simulate.Replay(ctx, timeline)
-	if err != nil {
-		return err
-	}
-	ledger.Notes = slices.Concat(series.Notes(timeline.Pools.Region), values, ledger.Notes)
-	if s.output.Value == "json" {
-		err = diag.JSON(env.Stdout, ledger)
-	} else {
-		from := fmt.Sprintf("%s with the pods of %d snapshots of %s", s.comparison.Dir(), series.Size(),
-			diag.OneLine(series.Cluster))
-		_, err = fmt.Fprint(env.Stdout, diag.Visible(ledger.Text(from)))
-	}
-	if err == nil && ledger.PodHours > 0 {
-		return flags.Refused
-	}
 	return err
 }

@@ -186,40 +186,6 @@ func TestWhatMayNotBeListedOfPodsIsSaid(t *testing.T) {
 	}
 }
 
-// TestPodsAreFollowedFromOneSnapshotToTheNext: each has other hashes, and those of a series are
-// the same. Of a cluster that is not known, none are followed.
-func TestPodsAreFollowedFromOneSnapshotToTheNext(t *testing.T) {
-	c, _ := podsOf(t)
-	var sets [2]workload.Shapes
-	var first [2]string
-	for i := range sets {
-		c["LinodeNodeClass"] = []string{`{"kind": "LinodeNodeClass", "metadata": {"name": "default", "annotations": {
-			"lkeplan.dev/lke-cluster": "584692/prod", "lkeplan.dev/lke-region": "us-ord"}}}`}
-		taken, err := TakeSnapshot(t.Context(), LiveView(c), time.Date(2026, 11, 20, 7+i, 0, 0, 0, time.UTC))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if taken.Cluster != "584692/prod" || taken.Region != "us-ord" {
-			t.Errorf("it is of %q in %q", taken.Cluster, taken.Region)
-		}
-		first[i] = taken.Shapes.Pods[0].Owner
-		if sets[i], err = taken.SeriesShapes([]string{"acme.com/tenant"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(sets[0], sets[1]); diff != "" || first[0] == first[1] {
-		t.Errorf("%q and %q: %s", first[0], first[1], diff)
-	}
-	none := &workload.Shapes{Pods: []workload.Shape{}}
-	for _, unknown := range []Snapshot{
-		{FormatVersion: "1.1", Cluster: "1/a", Shapes: none}, {FormatVersion: "1.2", Shapes: none},
-	} {
-		if _, err := unknown.SeriesShapes(nil); err == nil {
-			t.Errorf("pods of version %s of the cluster %q are followed", unknown.FormatVersion, unknown.Cluster)
-		}
-	}
-}
-
 // TestTheNamesThatASnapshotHas are those that its help says: of what directories declare, of
 // nodes, and of the cluster.
 func TestTheNamesThatASnapshotHas(t *testing.T) {

@@ -43,11 +43,6 @@ type Snapshot struct {
 	Objects []map[string]any `json:"objects"`
 	Nodes   []plan.Node      `json:"nodes"`
 	Notes   []string         `json:"notes"` // what could not be read
-	// Prices are the prices of the plan types of the nodes at that time.
-	Prices map[string]catalog.Price `json:"prices,omitempty"`
-	// Series maps each hash in the shapes to a hash that is the same in all snapshots of the cluster, so that pods can be
-	// followed across snapshots.
-	Series map[string]string `json:"series,omitempty"`
 	// Shapes are those of the pods; nil if they could not be listed, or an older release created the snapshot.
 	Shapes *workload.Shapes `json:"shapes,omitempty"`
 }
@@ -87,43 +82,26 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	}
 	s.Nodes = append([]plan.Node{}, anonymous(held, s.chosen(), s.salt())...) // written as a list, even if it is empty
 	s.Notes = slices.Concat(s.Notes, cluster.Notes(), notes)
-	if err := s.place(); err != nil {
-		return s, err
-	}
+	s.place()
 	found, err := Shapes(ctx, cluster)
 	if apierrors.IsForbidden(err) {
 		return s, nil // the notes report that pods are unknown
 	}
 	if err == nil {
 		hashed := found.Hashed(s.salt())
-		s.Shapes, s.Series = &hashed, found.Series(s.salt(), s.Cluster)
+		s.Shapes = &hashed
 	}
 	return s, err
 }
 
-// place sets the identity of the cluster, and the prices of its nodes.
-func (s *Snapshot) place() error {
+// place sets the identity of the cluster.
+func (s *Snapshot) place() {
 	for _, obj := range s.Objects {
 		annotations := annotationsOf(obj)
 		s.Cluster = cmp.Or(s.Cluster, annotations[linodev1alpha1.AnnotationCluster])
 		s.Region = cmp.Or(s.Region, annotations[linodev1alpha1.AnnotationRegion])
 	}
-	facts, err := catalog.Embedded()
-	if err != nil || s.Region == "" {
-		return err
-	}
-	s.Prices = map[string]catalog.Price{}
-	for _, node := range s.Nodes {
-		plan := PlanOf(node)
-		if price, known := facts.Price(plan, s.Region); known {
-			s.Prices[plan] = price
-		}
-	}
-	return nil
 }
-
-// PlanOf is the plan type of a node; "" if unknown.
-func PlanOf(n plan.Node) string { return n.Labels[corev1.LabelInstanceTypeStable] }
 
 // Write writes the snapshot. Equal snapshots give equal bytes.
 func (s Snapshot) Write(w io.Writer) error {
@@ -208,23 +186,6 @@ func (t taken) Notes() []string { return t.Snapshot.Notes }
 // salt makes the hashes of each snapshot different.
 func (s Snapshot) salt() string { return s.Taken.UTC().Format(time.RFC3339) }
 
-// SeriesShapes are the shapes of the pods, with hashes that are the same in all snapshots of one cluster, and with the given
-// words in clear text. If the snapshot lacks the mapping, the error says what to do.
-func (s Snapshot) SeriesShapes(words []string) (workload.Shapes, error) {
-	set, err := s.PodShapes(words)
-	switch {
-	case err != nil:
-		return set, err
-	case s.FormatVersion == "1.0" || s.FormatVersion == "1.1":
-		return set, fmt.Errorf("its format version %q does not identify pods across snapshots; "+
-			"take new snapshots with this lkeplan: lkeplan snapshot", s.FormatVersion)
-	case s.Cluster == "":
-		return set, errors.New("it does not identify its cluster, which is required to follow pods across snapshots: the controller " +
-			"writes the identity on each LinodeNodeClass; take new snapshots after that")
-	}
-	return set.Followed(s.Series), nil
-}
-
 // SimulationOf is the input of a simulation, without pods, of a compiled directory.
 func SimulationOf(compiled compile.Result, prices *catalog.Catalog) simulate.Input {
 	in := simulate.Input{
@@ -245,19 +206,6 @@ func wordsOf(in simulate.Input) []string {
 func (s Snapshot) PodsFor(in simulate.Input) (workload.Found, error) {
 	set, err := s.PodShapes(wordsOf(in))
 	return workload.FromShapes(set), err
-}
-
-// SeriesFor are the pods of several snapshots of one cluster, by SeriesShapes.
-func SeriesFor(in simulate.Input, snapshots []Snapshot) (all []workload.Found, err error) {
-	words := wordsOf(in)
-	for _, s := range snapshots {
-		set, err := s.SeriesShapes(words)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, workload.FromShapes(set))
-	}
-	return all, nil
 }
 
 // PodShapes are the shapes of the pods, with the given words in clear text.

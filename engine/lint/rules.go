@@ -93,7 +93,6 @@ const (
 	TerminationCutsShort = "termination-cuts-pods-short"
 	LabelOfNoPool        = "label-of-no-pool"
 	SpreadOverNoPool     = "spread-over-label-of-no-pool"
-	DearerThanCapped     = "dearer-than-capped"
 	ZoneSpreadOfOneZone  = "zone-spread-of-one-zone"
 	GPUPodsWithoutPool   = "gpu-pods-without-pool"
 	InPlaceSelected      = "in-place-label-selected"
@@ -104,7 +103,7 @@ func aboutPods() []Rule {
 	return explained([]Rule{
 		{Name: UntoleratedTaint, Pods: true}, {Name: TolerationOnly, Pods: true}, {Name: StartupTaintStays, Pods: true},
 		{Name: PodsBlockDrift, Pods: true}, {Name: TerminationCutsShort, Pods: true},
-		{Name: LabelOfNoPool, Pods: true}, {Name: SpreadOverNoPool, Pods: true}, {Name: DearerThanCapped, Pods: true},
+		{Name: LabelOfNoPool, Pods: true}, {Name: SpreadOverNoPool, Pods: true},
 		{Name: ZoneSpreadOfOneZone, Pods: true}, {Name: GPUPodsWithoutPool, Pods: true},
 		{Name: InPlaceSelected, Pods: true},
 	})

@@ -1,5 +1,5 @@
-// Package podlint finds problems between pods and the pools of a configuration: pods that get no nodes, nodes that cannot be
-// replaced, and avoidable cost.
+// Package podlint finds problems between pods and the pools of a configuration: pods that get no nodes, and nodes that cannot
+// be replaced.
 //
 // It is pure: it turns objects, prices and pods into findings, and places pods with the simulation. The rules are explained in
 // package lint. The compiler and the controller link package lint, but not the simulation, so the rules that need pods are
@@ -83,9 +83,6 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 	c.inPlace()
 	c.zones()
 	c.gpus()
-	if err := c.caps(ctx); err != nil {
-		return c.report, err
-	}
 	lint.Sort(c.report.Findings)
 	slices.SortFunc(c.report.Skipped, func(a, b Skipped) int { return strings.Compare(a.Rule, b.Rule) })
 	return c.report, nil

@@ -1,7 +1,6 @@
 package podlint
 
 import (
-	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +12,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
-	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
@@ -70,35 +68,4 @@ func (c *checker) gpus() {
 				diag.Counted(int(asks.Value()), "GPU"), most)
 		}
 	}
-}
-
-// mostSwept is the largest number of pods that are simulated with each cap.
-const mostSwept = 2000
-
-// caps finds pools whose pods cost less on smaller nodes.
-func (c *checker) caps(ctx context.Context) error {
-	if c.placed.Asked > mostSwept {
-		c.skip(lint.DearerThanCapped, fmt.Sprintf("there are more than %d pods; run \"lkeplan simulate --sweep cpu\" instead", mostSwept))
-		return nil
-	}
-	steps, err := simulate.Sweep(ctx, c.in, "cpu")
-	if err != nil {
-		return err
-	}
-	best, now := steps[0], c.placed
-	const worthwhile = 20 // a twentieth
-	saved := now.Total.Monthly - best.Cost.Monthly
-	if !best.SamePods(simulate.Attempt{Refusals: now.Refusals}) || saved <= now.Total.Monthly/worthwhile {
-		return nil
-	}
-	for _, capped := range best.Pools {
-		for _, p := range c.pools {
-			if p.Name == capped.Pool {
-				c.find(lint.DearerThanCapped, p.addr, "spec.template.spec.requirements",
-					"The pods cost %s a month, but only %s on smaller nodes. Write %s.",
-					now.Total.Monthly.Text(), best.Cost.Monthly.Text(), capped.HCL)
-			}
-		}
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package simreport_test
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -33,19 +32,20 @@ func hostile() simulate.Report {
 	return simulate.NewReport(name, name, result, &before)
 }
 
-// TestNamesAreEscaped: with any names, the page is well formed, runs nothing and requests
+// TestNamesAreEscaped: with any names, the drawing is well formed, runs nothing and requests
 // nothing, and a comment mentions no user.
 func TestNamesAreEscaped(t *testing.T) {
-	var page bytes.Buffer
-	if err := simreport.HTML(&page, hostile()); err != nil {
+	drawing, err := simreport.Picture(hostile())
+	if err != nil {
 		t.Fatal(err)
 	}
+	page := string(drawing)
 	for _, bad := range []string{"<script", "http:", "https:", "url(", "<img", "<link", "ZgotmplZ", "\u202e"} {
-		if strings.Contains(page.String(), bad) {
-			t.Errorf("the page has %s", bad)
+		if strings.Contains(page, bad) {
+			t.Errorf("the drawing has %s", bad)
 		}
 	}
-	elements(t, page.String())
+	elements(t, page)
 	comment := simreport.Markdown(hostile())
 	if strings.Contains(comment, "\u202e") {
 		t.Error("the comment has a character that cannot be seen")
@@ -68,10 +68,10 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 }
 
-// elements holds that the elements of a page are closed.
-func elements(t *testing.T, page string) {
+// elements holds that the elements of a drawing are closed.
+func elements(t *testing.T, drawing string) {
 	t.Helper()
-	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(page, "<!doctype html>\n")))
+	d := xml.NewDecoder(strings.NewReader(drawing))
 	d.Entity = xml.HTMLEntity
 	for {
 		_, err := d.Token()
@@ -79,20 +79,21 @@ func elements(t *testing.T, page string) {
 			return
 		}
 		if err != nil {
-			t.Fatalf("the page is not well formed: %v", err)
+			t.Fatalf("the drawing is not well formed: %v", err)
 		}
 	}
 }
 
 // TestBarsStayInTheirBoxes: however much pods ask for.
 func TestBarsStayInTheirBoxes(t *testing.T) {
-	var page bytes.Buffer
-	if err := simreport.HTML(&page, hostile()); err != nil {
+	drawing, err := simreport.Picture(hostile())
+	if err != nil {
 		t.Fatal(err)
 	}
+	page := string(drawing)
 	for _, bad := range []string{`y="-`, `height="-`, "NaN", "Inf"} {
-		if strings.Contains(page.String(), bad) {
-			t.Errorf("the page has %s", bad)
+		if strings.Contains(page, bad) {
+			t.Errorf("the drawing has %s", bad)
 		}
 	}
 }

@@ -95,7 +95,6 @@ type consolidation struct {
 	out     *Consolidated
 	slow    bool
 	changed bool // pools have been declared anew since nodes were made
-	timed   bool // time goes on from step to step
 }
 
 // scaleDown has pods leave. Of a workload those leave first that have no node, then one
@@ -169,12 +168,10 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 	}, err
 }
 
-// policies are those of the classes. Unless time goes on, what consolidation ends at is the same in each paid hour.
+// policies are those of the classes. What consolidation ends at is the same in each paid hour.
 func (e *consolidation) policies(ctx context.Context, class string) (nodeclaim.ConsolidationPolicy, error) {
 	p, err := disrupt.LivePolicies(e.store)(ctx, class)
-	if !e.timed {
-		p.Last = 0
-	}
+	p.Last = 0
 	return p, err
 }
 

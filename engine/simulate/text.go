@@ -429,3 +429,6 @@ func plain(text string) string {
 	}
 	return text
 }
+
+// thousandths is an amount with as many decimals as are read: $0.036.
+func thousandths(m catalog.Money) string { return fmt.Sprintf("$%.3f", m.Float64()) }

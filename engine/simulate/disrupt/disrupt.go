@@ -112,14 +112,6 @@ func (c Cluster) Next(ctx context.Context) (Found, error) {
 	return Found{Blocked: blocked, Slow: slow}, nil
 }
 
-// Present finds the next command at the moment that the clock shows.
-func (c Cluster) Present(ctx context.Context) (Found, error) {
-	blocked := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
-	r := c.round(blocked)
-	command, err := r.next(ctx)
-	return Found{Command: command, Blocked: blocked, Slow: r.slow}, err
-}
-
 // round is one turn of Karpenter's disruption controller.
 type round struct {
 	Cluster
@@ -278,12 +270,6 @@ type Clock struct {
 // NewClock is a clock that stands at a Monday, long after any node was made.
 func NewClock() *Clock { return &Clock{now: time.Date(2100, time.January, 4, 0, 0, 0, 0, time.UTC)} }
 
-// ClockAt is a clock that stands at a time.
-func ClockAt(t time.Time) *Clock { return &Clock{now: t} }
-
-// Set has the clock stand at another time.
-func (c *Clock) Set(t time.Time) { c.now = t }
-
 // Now implements clock.PassiveClock.
 func (c *Clock) Now() time.Time { return c.now }
 
@@ -406,16 +392,6 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 			}
 		}
 	}
-}
-
-// NextBudgetChange is when a budget of a pool next begins or ends after a time, at most the limit.
-func NextBudgetChange(pools []*karpv1.NodePool, after, limit time.Time) time.Time {
-	for _, pool := range pools {
-		for _, t := range timetables([]karpv1.NodePool{*pool}) {
-			limit = t.turn(after, limit)
-		}
-	}
-	return limit
 }
 
 // timetable is when a budget applies.

@@ -46,32 +46,6 @@ func (s Shapes) Readable(salt string, words []string) Shapes {
 	})
 }
 
-// Series has for each hash of the set, by a salt, the hash that the same word has by another;
-// nil where there is no other.
-func (s Shapes) Series(salt, other string) (of map[string]string) {
-	s.translated(func(word string) string {
-		if word == "" || other == "" {
-			return word
-		}
-		if of == nil {
-			of = map[string]string{}
-		}
-		of[Hash(salt, word)] = Hash(other, word)
-		return word
-	})
-	return of
-}
-
-// Followed is a hashed set with those hashes for its own that a series has.
-func (s Shapes) Followed(series map[string]string) Shapes {
-	return s.translated(func(hash string) string {
-		if other, ok := series[hash]; ok {
-			return other
-		}
-		return hash
-	})
-}
-
 // Hash is what a word is called in a hashed set.
 func Hash(salt, word string) string {
 	if word == "" {
