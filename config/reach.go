@@ -11,6 +11,3 @@ func (m *Module) Reach() load.Reach { return m.tree.Reach() }
 // IsCluster reports whether the module configures a cluster, and is not a module for others to
 // call.
 func (m *Module) IsCluster() bool { return len(m.tree.Root.Blocks.OfType(schemas.Cluster.Type)) > 0 }
-
-// Graph returns the names of the directory and the references between them, as written.
-func (m *Module) Graph() graph { return GraphOf(m.tree.Root.Blocks) }

@@ -5,10 +5,6 @@ import "strings"
 // Ours is the owner of the keys of this program.
 const Ours = "lkeplan"
 
-// MovedTo is the annotation of nodes that a migration moves to another pool. Its value is the name
-// of that pool.
-const MovedTo = "lkeplan.dev/moved-to"
-
 // reserved lists the domains of labels and annotations that programs write, with the program. A
 // subdomain belongs to the same program.
 var reserved = []struct{ domain, owner string }{

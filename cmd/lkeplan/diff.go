@@ -7,8 +7,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/kube"
 )
@@ -49,7 +47,7 @@ cluster or snapshot.
 
 --output selects the format of the report. --out also writes the report to a
 file. Use text for people, markdown for the comment of a pull request, and html
-for a page with charts. Use json and jsonl for programs. The other formats are
+for a page with charts. Use json for programs. The other formats are
 for CI systems.
 
 To compare several directories, name them, or use --recursive. The report then
@@ -165,52 +163,5 @@ snapshot contains no images, commands or environment variables.`,
 		},
 	}
 	flags.ClusterFlags(cmd, env, &access)
-	return cmd
-}
-
-// pipeDOT is the hint for a picture.
-const pipeDOT = "pipe DOT into Graphviz: lkeplan graph -o dot DIR | dot -Tsvg"
-
-func newGraph(env *env) *cobra.Command {
-	var src source
-	output := flags.Choice{
-		Value: "dot", Of: []string{"dot", "mermaid", "json"},
-		Instead: map[string]string{"svg": pipeDOT, "png": pipeDOT},
-	}
-	cmd := &cobra.Command{
-		Use:   "graph [DIR]",
-		Short: "Draw the references between blocks",
-		Long: `Draw the variables, locals, node classes, pools and other named blocks of a
-directory, with an arrow from each block to each block that it refers to.
-Nothing is evaluated, so variables need no values. Without DIR, graph reads the
-working directory.
-
-The format dot is for Graphviz. GitHub and GitLab draw the format mermaid in Markdown files.`,
-		Example: `  lkeplan graph -o mermaid clusters/prod
-  lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
-		Args: flags.OneDirectory,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			module, diags := config.Load(fsys, opts.Options)
-			if diags.HasErrors() {
-				if err := diag.Text(env.Stderr, flags.Located(diag.New(diags, module.Files), opts.Root), env.Color); err != nil {
-					return err
-				}
-				return flags.ErrReported
-			}
-			switch g := module.Graph(); output.Value {
-			case "mermaid":
-				return g.Mermaid(env.Data())
-			case "json":
-				return g.JSON(env.Data())
-			default:
-				return g.DOT(env.Data())
-			}
-		},
-	}
-	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }

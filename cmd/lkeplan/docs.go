@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed" // the steps of a rename
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -65,8 +64,7 @@ func newExplain(env *env) *cobra.Command {
 		Use:   "explain [NAME]",
 		Short: "Explain a rule that validate checks",
 		Long: `Explain a rule that "lkeplan validate" checks: what the rule finds, why that
-matters, and what to do. Without NAME, list all rules. "lkeplan explain
-rename-pool" prints the steps to rename a pool.
+matters, and what to do. Without NAME, list all rules.
 
 To silence a warning, write a comment with a reason on the line above the block
 or argument:
@@ -81,10 +79,6 @@ or argument:
 			if len(args) == 0 {
 				return listRules(env.Stdout)
 			}
-			if args[0] == renamePool {
-				_, err := io.WriteString(env.Data(), renameSteps)
-				return err
-			}
 			rule, ok := lint.Lookup(args[0])
 			if !ok {
 				meant := eval.DidYouMean(args[0], ruleNames())
@@ -96,23 +90,15 @@ or argument:
 	}
 }
 
-// renamePool is the only topic of explain that is not a rule.
-const renamePool = "rename-pool"
-
-//go:embed rename-pool.txt
-var renameSteps string
-
 func ruleNames() (names []string) {
-	names = append(names, renamePool)
 	for _, rule := range lint.Rules() {
 		names = append(names, rule.Name)
 	}
 	return names
 }
 
-// describedRules are the topics of explain with what each is about, for the shell.
+// describedRules are the rules with what each finds, for the shell.
 func describedRules() (names []string) {
-	names = append(names, cobra.CompletionWithDesc(renamePool, "Rename a pool that keeps its nodes."))
 	for _, rule := range lint.Rules() {
 		names = append(names, cobra.CompletionWithDesc(rule.Name, rule.What))
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,27 +29,5 @@ func TestReference(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("the table has changed; run make generate (-file +table)\n%s", diff)
-	}
-}
-
-// TestRenameStepsCompile: each step that explain prints compiles, together with its node class.
-func TestRenameStepsCompile(t *testing.T) {
-	const cluster = "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n\n"
-	_, steps, _ := strings.Cut(renameSteps, "\n\n1. ")
-	var blocks []string
-	for part := range strings.SplitSeq(steps, "\n\n") {
-		if block, ok := strings.CutPrefix(part, "     "); ok {
-			blocks = append(blocks, block)
-		}
-	}
-	if len(blocks) != 4 {
-		t.Fatalf("%d blocks", len(blocks))
-	}
-	for _, src := range []string{blocks[0] + "\n" + blocks[1], blocks[1] + "\n" + blocks[2], blocks[1] + "\n" + blocks[3]} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(cluster+src), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		lkeplan(t, "validate", dir)
 	}
 }

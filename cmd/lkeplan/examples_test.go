@@ -20,7 +20,6 @@ var notRun = map[string]string{
 	"lkeplan takeover":          "a cluster; the end-to-end tests run it",
 	"--base live":               "a cluster",
 	"simulate --workloads live": "a cluster",
-	"dot -Tsvg":                 "Graphviz",
 	"snapshot":                  "a cluster",
 	"lkeplan plan":              "a cluster; the end-to-end tests run it",
 	"lkeplan show":              "a saved plan; the end-to-end tests make one",

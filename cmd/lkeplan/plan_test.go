@@ -11,12 +11,12 @@ import (
 func TestPlanOutFlag(t *testing.T) {
 	var reports report.Files
 	plan := planFile{reports: &reports}
-	for _, text := range []string{"github-summary", "prod.plan", "html=plan.html", "github-output"} {
+	for _, text := range []string{"prod.plan", "html=plan.html", "github-output"} {
 		if err := plan.Set(text); err != nil {
 			t.Errorf("--out %s: %v", text, err)
 		}
 	}
-	if got, want := plan.name+" "+reports.String(), "prod.plan github-summary= html=plan.html github-output="; got != want {
+	if got, want := plan.name+" "+reports.String(), "prod.plan html=plan.html github-output="; got != want {
 		t.Errorf("written to %s, want %s", got, want)
 	}
 	if err := plan.Set("another.plan"); err == nil {

@@ -50,8 +50,7 @@ NodePlan: an object in the cluster that names a directory in Git.`,
 	root.SetOut(env.Data()) // help and completion have only text of the program
 	root.SetErr(env.Stderr)
 	flags.Group(root, "Write and check:",
-		newInit(env), newFmt(env), newValidate(env), newRender(env), newTest(env), newConsole(env), newGraph(env),
-		newExplain(env))
+		newInit(env), newFmt(env), newValidate(env), newRender(env), newTest(env), newConsole(env), newExplain(env))
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		newSimulate(env))

@@ -114,7 +114,7 @@ func (p place) set(path string, v any) {
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
 	d.scope.Meter().Begin(body.MissingItemRange())
 	if mayExpand(body) {
-		ctx, diags := d.scope.Context(References(dynblock.WalkExpandVariables(body), table))
+		ctx, diags := d.scope.Context(references(dynblock.WalkExpandVariables(body), table))
 		if diags.HasErrors() {
 			d.fail(diags...)
 			return cty.EmptyObjectVal
@@ -142,18 +142,18 @@ func mayExpand(body hcl.Body) bool {
 	})
 }
 
-// References collects the references of the expressions that a walk visits in a body and its nested
+// references collects the references of the expressions that a walk visits in a body and its nested
 // blocks.
-func References(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
-	references, children := node.Visit(Schema(table))
+func references(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
+	found, children := node.Visit(Schema(table))
 	for _, child := range children {
 		for _, nested := range table.Blocks {
 			if nested.Type == child.BlockTypeName {
-				references = append(references, References(child.Node, nested)...)
+				found = append(found, references(child.Node, nested)...)
 			}
 		}
 	}
-	return references
+	return found
 }
 
 // block reads the arguments and nested blocks of one body and returns them as

@@ -84,7 +84,7 @@ func writable(path string) bool {
 var annotated = []string{"metadata.labels", "metadata.annotations"}
 
 // onNodes lists the maps of a NodePool whose keys are copied to its NodeClaims and Nodes.
-// Karpenter's CRD checks keys of Karpenter and Kubernetes there. A migration sets MovedTo.
+// Karpenter's CRD checks keys of Karpenter and Kubernetes there.
 var onNodes = []string{"spec.template.metadata.labels", "spec.template.metadata.annotations"}
 
 // checkReserved reports labels and annotations that belong to Karpenter, Kubernetes, lkeplan or the
@@ -99,7 +99,7 @@ func (d *decoder) checkReserved(object map[string]any) {
 			if arg := at.Find(part + "." + key).Arg; arg != nil && arg.Kind == schemas.LabelKeys {
 				continue // the argument in_place has set it
 			}
-			if owner == "" || slices.Contains(onNodes, part) && (owner != schemas.Ours || key == schemas.MovedTo) {
+			if owner == "" || slices.Contains(onNodes, part) && owner != schemas.Ours {
 				continue
 			}
 			set := key

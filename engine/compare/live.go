@@ -389,12 +389,7 @@ func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permis
 	if err != nil {
 		return err
 	}
-	policies, err := p.JudgePolicies(func(p plan.Plan) ([]plan.Verdict, error) {
-		return compile.JudgePolicies(lastApplied, compile.PolicyValue(p), compile.NullReasons(p)), nil
-	})
-	if err != nil {
-		return err
-	}
+	policies := compile.JudgePolicies(lastApplied, compile.PolicyValue(*p), compile.NullReasons(*p))
 	p.Verdicts = slices.Concat(verdicts, policies, ruleChanges(lastApplied, head))
 	return p.Allow(permissions)
 }

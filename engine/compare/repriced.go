@@ -9,52 +9,31 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Reprice sets the price catalogue of a plan, and how the change alters it.
-func Reprice(p *plan.Plan, base, head compile.Result) error {
+// NameCatalog sets the price catalogue of a plan, and whether the change alters it.
+func NameCatalog(p *plan.Plan, base, head compile.Result) {
 	if head.Catalog != nil {
 		p.Catalog = nameOf(head)
 	}
+	p.Repriced = repriced(base, head)
+}
+
+// JudgedBy is the catalogue for the costs of a change: that of the head, or catalog.Stricter if the change alters it. So a
+// change cannot alter the prices and sizes that guards and policies evaluate it with.
+func JudgedBy(base, head compile.Result, after *catalog.Catalog) (*catalog.Catalog, error) {
 	if !repriced(base, head) {
-		return nil
-	}
-	before, err := base.Prices()
-	if err != nil {
-		return err
-	}
-	after, err := head.Prices()
-	if err != nil {
-		return err
-	}
-	stricter, err := JudgedBy(base, head)
-	if err != nil {
-		return err
-	}
-	r, err := plan.Reprice(head.Objects, offersFor(head, before), offersFor(head, after), offersFor(head, stricter))
-	if err != nil {
-		return err
-	}
-	r.From, r.To = nameOf(base), nameOf(head)
-	p.Repriced = []plan.Repricing{r}
-	return nil
-}
-
-// repriced reports whether a change alters the catalogue. A directory that does not exist has none.
-func repriced(base, head compile.Result) bool {
-	return base.Cluster != (config.Cluster{}) && head.Cluster != (config.Cluster{}) &&
-		(nameOf(base) != nameOf(head) || !reflect.DeepEqual(base.Catalog, head.Catalog))
-}
-
-// JudgedBy is the catalogue that a change is evaluated with: that of the head, or catalog.Stricter if the change alters it.
-func JudgedBy(base, head compile.Result) (*catalog.Catalog, error) {
-	after, err := head.Prices()
-	if err != nil || !repriced(base, head) {
-		return after, err
+		return after, nil
 	}
 	before, err := base.Prices()
 	if err != nil {
 		return nil, err
 	}
 	return catalog.Stricter(before, after)
+}
+
+// repriced reports whether a change alters the catalogue. A directory that does not exist has none.
+func repriced(base, head compile.Result) bool {
+	return base.Cluster != (config.Cluster{}) && head.Cluster != (config.Cluster{}) &&
+		(nameOf(base) != nameOf(head) || !reflect.DeepEqual(base.Catalog, head.Catalog))
 }
 
 // nameOf names the catalogue of a directory, for use in a sentence.

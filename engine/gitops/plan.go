@@ -55,8 +55,12 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	view, left := newView(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
 	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // it may compile other NodePlans
 	defer cancel()
+	prices, err := compare.JudgedBy(rev.base.Result, rev.head, cmp.Or(rev.head.Catalog, w.Prices))
+	if err != nil {
+		return judged{}, err
+	}
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
-		Base: rev.base.Result, Prices: cmp.Or(rev.head.Catalog, w.Prices), Now: w.Now(),
+		Base: rev.base.Result, Prices: prices, Now: w.Now(),
 		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },
@@ -65,9 +69,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	if err != nil {
 		return judged{}, err
 	}
-	if err := compare.Reprice(&found.Plan, rev.base.Result, rev.head); err != nil {
-		return judged{}, err
-	}
+	compare.NameCatalog(&found.Plan, rev.base.Result, rev.head)
 	p := judged{Comparison: found, labelled: view.Found(), applied: left.inventory, stays: left.stays}
 	p.ownership = w.ownershipOf(asking, rev, p, left.inventory)
 	for i := range p.Plan.Changes { // taking over a released object is not a conflict
@@ -96,19 +98,16 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}
-	policies, err := p.Plan.JudgePolicies(func(judged plan.Plan) ([]plan.Verdict, error) {
-		req := rev.base.request
-		if req.Plan, err = compile.PlanJSON(judged); err != nil {
-			return nil, err
-		}
-		req.Nulls = compile.NullReasons(judged)
-		answer, err := w.Compiler.Compile(ctx, req)
-		return answer.Verdicts, err
-	})
+	req := rev.base.request
+	if req.Plan, err = compile.PlanJSON(p.Plan); err != nil {
+		return err
+	}
+	req.Nulls = compile.NullReasons(p.Plan)
+	answer, err := w.Compiler.Compile(ctx, req)
 	if err != nil {
 		return fmt.Errorf("evaluate the last applied policies: %w", err)
 	}
-	p.Plan.Verdicts = append(p.Plan.Verdicts, policies...)
+	p.Plan.Verdicts = append(p.Plan.Verdicts, answer.Verdicts...)
 	return nil
 }
 

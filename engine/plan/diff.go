@@ -47,9 +47,6 @@ func Diff(from, to State) (Plan, error) {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
 	})
 	sortChanges(p.Changes)
-	if err := p.migrations(base, head); err != nil {
-		return p, err
-	}
 	if err := p.setImpacts(base, head, switched); err != nil {
 		return p, err
 	}

@@ -59,8 +59,8 @@ type Plan struct {
 	Nodes         int  // in the cluster; 0 if none was read
 	// Incomplete reports that a directory has no plan, so that its nodes and costs, and the sums, are unknown.
 	Incomplete bool `json:",omitempty"`
-	// Repriced is how the change alters the price catalogues: one of each directory; none if prices stay.
-	Repriced []Repricing `json:",omitempty"`
+	// Repriced reports that the change alters the price catalogue, so that all costs are at the higher of two prices.
+	Repriced bool `json:",omitempty"`
 	// Catalog names the price catalogue; "" for the built-in one.
 	Catalog string `json:",omitempty"`
 	// Rolling are the pools whose nodes do not match the live objects yet, by name; none if no cluster was read.
@@ -69,9 +69,6 @@ type Plan struct {
 	Workloads *Workloads `json:",omitempty"`
 	// Notes describe what could not be read, and so is missing.
 	Notes []string
-	// Migrations show how to rename pools, or make them static or dynamic, without deleting their nodes immediately; sorted by
-	// From.
-	Migrations []Migration
 }
 
 // Revision names one side of a comparison.
@@ -148,6 +145,15 @@ type Change struct {
 // Key is the key of the changed object.
 func (c Change) Key() manifest.Key {
 	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
+}
+
+// SwitchesStatic reports that a NodePool becomes static or dynamic, which Karpenter's CRD refuses.
+func (c Change) SwitchesStatic() bool {
+	replicas := func(obj map[string]any) bool {
+		_, static := manifest.Lookup(obj, "spec", "replicas")
+		return static
+	}
+	return c.Kind == "NodePool" && c.Action == Update && replicas(c.Old) != replicas(c.New)
 }
 
 // Drift is a field of a live object that another owner than lkeplan has set, or a newer version of the control plane.

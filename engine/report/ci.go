@@ -10,12 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-const (
-	// mostAnnotations of each severity are shown by GitHub for a step.
-	mostAnnotations = 10
-	// mostSummary is how many bytes GitHub takes as the summary of a step.
-	mostSummary = 1 << 20
-)
+// mostAnnotations of each severity are shown by GitHub for a step.
+const mostAnnotations = 10
 
 // GitHub writes the findings as workflow commands for a GitHub Actions runner, worst first, and not more than GitHub shows.
 func GitHub(w io.Writer, r Report, _ Options) error {
@@ -33,13 +29,6 @@ func GitHub(w io.Writer, r Report, _ Options) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "::notice title=lkeplan::%s more in the summary\n", diag.Counted(hidden, "finding"))
-	return err
-}
-
-// GitHubSummary writes Markdown of the size that the summary of a step may have.
-// It is to be appended to $GITHUB_STEP_SUMMARY.
-func GitHubSummary(w io.Writer, r Report, o Options) error {
-	_, err := io.WriteString(w, fitting(r, o, func(text string) bool { return len(text) <= mostSummary }))
 	return err
 }
 
@@ -92,21 +81,6 @@ func costDelta(r Report) string {
 		return ""
 	}
 	return Dollars(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly)
-}
-
-// GitLabTerraform writes the counts that GitLab shows in a merge request for
-// artifacts:reports:terraform; none, which GitLab shows as an error, if a directory has no plan.
-func GitLabTerraform(w io.Writer, r Report, _ Options) error {
-	if r.Incomplete {
-		_, err := io.WriteString(w, "{}\n")
-		return err
-	}
-	s := r.Summary()
-	return json.NewEncoder(w).Encode(struct {
-		Create int `json:"create"`
-		Update int `json:"update"`
-		Delete int `json:"delete"`
-	}{s.Create, s.Update, s.Delete})
 }
 
 // GitLabCodeQuality writes the findings for

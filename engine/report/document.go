@@ -16,8 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A plan as JSON is one document, or the same content as lines for programs that read a stream (lines.go). One schema
-// describes both. The member resource_changes has the shape of Terraform's plans, so that tools that scan those for
+// A plan as JSON is one document. The member resource_changes has the shape of Terraform's plans, so that tools that scan those for
 // deletions work; fields, effects and impact are specific to lkeplan. The types are not those of package plan, because
 // saved plans store those by the names of their Go fields: with tags, other releases could not read them.
 
@@ -28,7 +27,7 @@ const FormatVersion = "1.0"
 func (r Report) document(o Options) Document {
 	doc := Document{
 		FormatVersion: FormatVersion, Version: o.Version, Complete: len(r.Notes) == 0,
-		Base: revisionOf(r.Base), Head: revisionOf(r.Head), Rules: revisionOf(r.Rules), Digest: r.Digest, Catalog: r.Catalog,
+		Base: revisionOf(r.Base), Head: revisionOf(r.Head), Rules: revisionOf(r.Rules), Digest: r.Digest, Catalog: r.Catalog, Repriced: r.Repriced,
 		Changes: []resourceChange{}, Drift: driftOf(r.Drift), Guards: []guard{},
 		Diagnostics: append([]diag.Diagnostic{}, r.Diagnostics...), Notes: append([]string{}, r.Notes...),
 		Cost: costsOf(r.Plan), Summary: summaryOf(r.Plan),
@@ -40,14 +39,8 @@ func (r Report) document(o Options) Document {
 		doc.Changes = append(doc.Changes, resourceChangeOf(c))
 		doc.Applyable = doc.Applyable && len(c.Conflicts) == 0
 	}
-	for _, m := range r.Migrations {
-		doc.Migrations = append(doc.Migrations, migrationOf(m))
-	}
 	for _, rolls := range r.Rolling {
 		doc.Rolling = append(doc.Rolling, rollingOf(rolls))
-	}
-	for _, repriced := range r.Repriced {
-		doc.Prices = append(doc.Prices, repricingOf(repriced))
 	}
 	for _, t := range r.Rings {
 		doc.Rings = append(doc.Rings, ringTurn{t.Ring, t.Clusters, during.WriteDuration(t.After)})
@@ -71,11 +64,10 @@ type Document struct {
 	Rules         *revision         `json:"rules,omitempty" doc:"The revision of the guards and policies, if it is not the base."`
 	Digest        string            `json:"plan_digest,omitempty" doc:"Of the saved plan."`
 	Changes       []resourceChange  `json:"resource_changes" doc:"The changes, by address."`
-	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, or make them static or dynamic, and keep their nodes."`
 	Drift         []resourceDrift   `json:"resource_drift" doc:"Manual edits and changes by other programs in the cluster, by address."`
 	Rolling       []rolling         `json:"rolling,omitempty" doc:"Pools whose nodes are still draining, joining or being replaced."`
 	Catalog       string            `json:"catalog,omitempty" doc:"The price catalogue; absent for the built-in one."`
-	Prices        []repricing       `json:"price_changes,omitempty" doc:"How the change alters the prices of the catalogue. All other costs are at the new prices."`
+	Repriced      bool              `json:"catalog_changes,omitempty" doc:"Whether the change alters the price catalogue. All costs are then at the higher of the old and the new prices."`
 	Workloads     *workloads        `json:"workloads,omitempty" doc:"What happens to pods, if they are simulated."`
 	Rings         []ringTurn        `json:"rings,omitempty" doc:"The order in which clusters get the change, by the rings of the base."`
 	Guards        []guard           `json:"guards" doc:"The verdicts of guards and policies."`
@@ -255,28 +247,6 @@ func summaryOf(p plan.Plan) summary {
 	}
 }
 
-// migration is a plan.Migration as JSON.
-type migration struct {
-	From   string `json:"from" doc:"The address in the base."`
-	To     string `json:"to" doc:"The address of the pool that takes over."`
-	Reason string `json:"reason"`
-	Moved  string `json:"moved,omitempty" doc:"The moved block that keeps the object and its nodes, instead of the steps."`
-	Steps  []step `json:"steps"`
-}
-
-type step struct {
-	Title string `json:"title"`
-	HCL   string `json:"hcl,omitempty" doc:"The HCL to write."`
-}
-
-func migrationOf(m plan.Migration) migration {
-	out := migration{From: m.From, To: m.To, Reason: m.Reason, Moved: m.Moved, Steps: []step{}}
-	for _, s := range m.Steps {
-		out.Steps = append(out.Steps, step(s))
-	}
-	return out
-}
-
 // impact is the effect on the nodes of a pool, as JSON.
 type impact struct {
 	Certainty string        `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was read."`
@@ -423,42 +393,6 @@ type monthlyCost struct {
 	CeilingAfter   *amount `json:"ceiling_after"`
 	UncappedBefore *amount `json:"ceiling_uncapped_before" doc:"The maximum that the limits of the pools allow, without limits blocks."`
 	UncappedAfter  *amount `json:"ceiling_uncapped_after"`
-}
-
-// repricing is how a change alters the prices of a catalogue, as JSON.
-type repricing struct {
-	Directory     string        `json:"directory,omitempty" doc:"The directory, if there are several."`
-	From          string        `json:"from" doc:"The catalogue before the change."`
-	To            string        `json:"to"`
-	Types         []priceChange `json:"plan_types" doc:"The plan types that pools allow and whose price changes, by name."`
-	Facts         []string      `json:"facts" doc:"The plan types that pools allow and whose size, class or other labels change, by name."`
-	Others        int           `json:"others" doc:"Number of other plan types whose price changes. No pool allows them."`
-	CeilingBefore *amount       `json:"ceiling_before" doc:"The maximum monthly cost of the pools after the change, at the old prices."`
-	CeilingAfter  *amount       `json:"ceiling_after"`
-}
-
-type priceChange struct {
-	Type   string  `json:"plan_type"`
-	Before *amount `json:"monthly_before" doc:"Null if the plan type was not sold, unknown if its price or size was unknown."`
-	After  *amount `json:"monthly_after"`
-}
-
-func repricingOf(r plan.Repricing) repricing {
-	price := func(p plan.OfferedPrice) *amount {
-		a := unknown
-		switch {
-		case p.Known:
-			return amountOf(p.Monthly)
-		case p.Sold:
-			return &a
-		}
-		return nil
-	}
-	doc := repricing{r.Directory, r.From, r.To, []priceChange{}, append([]string{}, r.Facts...), r.Others, ceilingOf(r.Before.Ceiling), ceilingOf(r.After.Ceiling)}
-	for _, t := range r.Types {
-		doc.Types = append(doc.Types, priceChange{t.Type, price(t.Before), price(t.After)})
-	}
-	return doc
 }
 
 // costsOf are the costs of all pools of a plan.

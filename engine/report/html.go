@@ -29,9 +29,8 @@ func HTML(w io.Writer, r Report, _ Options) error {
 
 // words are the functions of the template.
 var words = template.FuncMap{
-	"abridged": abridged, "bill": func(r Report) string { return bill(r, diag.Visible) }, "capital": capital, "list": plainText.list, "movedTitle": func() string { return movedTitle }, "pill": pillOf, "plain": plainText,
+	"abridged": abridged, "bill": func(r Report) string { return bill(r, diag.Visible) }, "capital": capital, "list": plainText.list, "pill": pillOf, "plain": plainText,
 	"unchanged": Report.unchanged,
-	"lines":     func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 	"sign":      func(a plan.Action) string { return signs[a] },
 	"tone":      func(e plan.Effect) string { return tones[e] },
 }

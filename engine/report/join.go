@@ -77,14 +77,7 @@ func (r *Report) add(part Report) {
 		rolling.Addr = in(rolling.Addr)
 		r.Rolling = append(r.Rolling, rolling)
 	}
-	for _, m := range part.Migrations {
-		m.From, m.To = in(m.From), in(m.To)
-		r.Migrations = append(r.Migrations, m)
-	}
-	for _, repriced := range part.Repriced {
-		repriced.Directory = part.Directory
-		r.Repriced = append(r.Repriced, repriced)
-	}
+	r.Repriced = r.Repriced || part.Repriced
 	for _, text := range part.Notes {
 		r.Notes = append(r.Notes, part.Directory+": "+text)
 	}
@@ -199,7 +192,7 @@ func (r Report) unchanged() (names []string) {
 
 // quiet reports whether a directory has nothing to report.
 func (r Report) quiet() bool {
-	return r.Empty() && !r.Refused() && !r.rulesChange() && len(r.Drift)+len(r.Rolling)+len(r.Repriced) == 0
+	return r.Empty() && !r.Refused() && !r.rulesChange() && !r.Repriced && len(r.Drift)+len(r.Rolling) == 0
 }
 
 // rulesChange reports whether guards, policies or the cluster of the directory change.

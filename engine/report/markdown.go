@@ -21,19 +21,12 @@ const MaxComment = 60_000
 // read entities and escaped characters as Markdown, mentions or references.
 func Markdown(w io.Writer, r Report, o Options) error {
 	most := cmp.Or(o.MaxChars, MaxComment)
-	_, err := io.WriteString(w, fitting(r, o, func(text string) bool {
-		return utf8.RuneCountInString(text) <= most
-	}))
-	return err
-}
-
-// fitting is the longest comment that fits, or the shortest one if none fits.
-func fitting(r Report, o Options, fits func(string) bool) string {
 	view := code.view(r, o.All, nil)
 	for d := allDetails; ; d-- {
 		c := &comment{view: view, detail: d, apply: o.Apply}
-		if text := c.write(o.Target); d == onlyNames || fits(text) {
-			return text
+		if text := c.write(o.Target); d == onlyNames || utf8.RuneCountInString(text) <= most {
+			_, err := io.WriteString(w, text)
+			return err
 		}
 	}
 }
@@ -67,18 +60,12 @@ func (c *comment) write(target string) string {
 	c.workloads()
 	c.table()
 	c.conflicts()
-	c.prices()
 	c.drifted()
 	c.rolling()
 	c.warnings()
 	for _, e := range c.Entries {
 		if c.detail == allDetails || c.detail == disruptiveDetails && neverOmitted(e.Change) {
 			c.details(e)
-		}
-	}
-	if c.detail >= disruptiveDetails {
-		for _, m := range c.Migrations {
-			c.migration(m)
 		}
 	}
 	if c.detail < allDetails {
@@ -355,20 +342,6 @@ func (c *comment) conflicts() {
 		for _, text := range e.Conflicts {
 			c.printf("\n**Conflict** on %s: %s.\n", e.Addr, text)
 		}
-	}
-}
-
-// prices lists the prices that change.
-func (c *comment) prices() {
-	for _, p := range c.Prices {
-		c.printf("\n**Prices**: %s\n", p.Catalogs)
-		if c.detail > disruptiveRows && len(p.Rows) > 0 {
-			c.printf("\n| plan type | monthly price before | after |\n|---|---|---|\n")
-			for _, row := range p.Rows {
-				c.printf("| %s | %s | %s |\n", row.Type, row.Before, row.After)
-			}
-		}
-		c.printf("\n%s\n", strings.Join(p.Sums, " "))
 	}
 }
 

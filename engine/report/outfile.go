@@ -14,11 +14,14 @@ import (
 // StandardOutput is the name that stands for it in place of a file.
 const StandardOutput = "-"
 
-// appended are the formats that are appended to a file, and the variables by which GitHub Actions names the file.
-var appended = map[string]string{"github-summary": "GITHUB_STEP_SUMMARY", "github-output": "GITHUB_OUTPUT"}
+// outputs is the format that is appended to a file, which GitHub Actions names by a variable.
+const (
+	outputs     = "github-output"
+	outputsFile = "GITHUB_OUTPUT"
+)
 
 // KnowsFile reports whether a format needs no file name.
-func KnowsFile(format string) bool { return appended[format] != "" }
+func KnowsFile(format string) bool { return format == outputs }
 
 // File is one report in addition to that on standard output.
 type File struct{ Format, Name string }
@@ -29,13 +32,12 @@ func (f File) Write(r Report, o Options, getenv func(string) string) error {
 	if err := Write(&b, f.Format, r, o); err != nil {
 		return err
 	}
-	variable, adds := appended[f.Format]
-	if !adds {
+	if f.Format != outputs {
 		return files.Replace(f.Name, b.Bytes())
 	}
-	name := cmp.Or(f.Name, getenv(variable))
+	name := cmp.Or(f.Name, getenv(outputsFile))
 	if name == "" {
-		return fmt.Errorf("--out %s: write %s=FILE; $%s is not set", f.Format, f.Format, variable)
+		return fmt.Errorf("--out %s: write %s=FILE; $%s is not set", outputs, outputs, outputsFile)
 	}
 	return files.Append(name, b.Bytes())
 }

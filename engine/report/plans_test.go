@@ -125,10 +125,6 @@ func rich() Report {
 		Plan: plan.Plan{
 			Base: plan.Revision{Kind: "git", Ref: "1f2c3d4a5b6c"}, Head: plan.Revision{Kind: "dir", Ref: "clusters/prod"}, Now: friday,
 			Changes: []plan.Change{class, overlay, batch, general, gpu, jobs, kept, loosened},
-			Migrations: []plan.Migration{{
-				From: "pool.batch", To: "pool.gpu", Reason: "an object cannot be renamed",
-				Steps: []plan.Step{{Title: "Write the new pool beside the old one.", HCL: "pool \"gpu\" {\n  weight = 5\n}\n"}, {Title: "Wait until its nodes are there."}, {Title: "Delete the old pool."}},
-			}},
 			Drift: []plan.Drift{
 				{Addr: "pool.general", Kind: "NodePool", Name: "general", Path: "spec.limits.memory", Live: "1Ti", Owners: []string{"kubectl-edit"}, Kept: true},
 				{Addr: "pool.general", Kind: "NodePool", Name: "general", Path: "spec.template.metadata.labels[example.com/team]", Applied: "web", Live: "ops", Owners: []string{"jane", "kubectl-edit"}},
@@ -252,11 +248,10 @@ func hostile(text string) Report {
 			}, {
 				Addr: text, Block: "pool", Kind: "NodePool", Name: text, Source: at, Action: plan.Delete, Effect: plan.DeleteNodes, Old: nodePool(text, nil), Before: bounds(0, 1),
 			}},
-			Migrations: []plan.Migration{{From: text, To: text, Reason: text, Steps: []plan.Step{{Title: text, HCL: text + "\n" + text}, {Title: text}}}},
-			Rolling:    []plan.Rolling{{Addr: text, Pool: text, Of: 3, Outdated: 2, Joining: 1, Pace: &plan.Pace{Closed: []string{text}, Never: true}, Holds: []plan.Held{{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: text}, Nodes: 2}}}},
-			Drift:      []plan.Drift{{Addr: text, Kind: "NodePool", Name: text, Path: "spec." + text, Applied: text, Live: text, Owners: []string{text}}},
-			Verdicts:   []plan.Verdict{{Guard: text, Addr: text, Status: plan.Blocked, Limit: text, Actual: text, Detail: text, Source: at}},
-			Notes:      []string{text},
+			Rolling:  []plan.Rolling{{Addr: text, Pool: text, Of: 3, Outdated: 2, Joining: 1, Pace: &plan.Pace{Closed: []string{text}, Never: true}, Holds: []plan.Held{{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: text}, Nodes: 2}}}},
+			Drift:    []plan.Drift{{Addr: text, Kind: "NodePool", Name: text, Path: "spec." + text, Applied: text, Live: text, Owners: []string{text}}},
+			Verdicts: []plan.Verdict{{Guard: text, Addr: text, Status: plan.Blocked, Limit: text, Actual: text, Detail: text, Source: at}},
+			Notes:    []string{text},
 			Workloads: &plan.Workloads{
 				PlanTypes: []plan.PlanType{{Pool: text, Name: text}},
 				Lost:      []plan.Lost{{Workload: text, Pods: 1, Reasons: []plan.PoolReason{{Pool: text, Text: text}, {Text: text}}}},

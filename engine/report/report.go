@@ -67,13 +67,10 @@ var formats = []struct {
 }{
 	{"text", Text},
 	{"json", writeJSON},
-	{"jsonl", writeLines},
 	{"markdown", Markdown},
 	{"html", HTML},
 	{"github", GitHub},
-	{"github-summary", GitHubSummary},
 	{"github-output", GitHubOutput},
-	{"gitlab-terraform", GitLabTerraform},
 	{"gitlab-codequality", GitLabCodeQuality},
 	{"sarif", SARIF},
 	{"junit", JUnit},

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"flag"
 	"html/template"
 	"os"
@@ -84,25 +83,6 @@ func TestEqualPlansGiveEqualBytes(t *testing.T) {
 	}
 }
 
-// TestLinesComeInOrder: programs that read the stream know after a line of one
-// type that none of an earlier type follows.
-func TestLinesComeInOrder(t *testing.T) {
-	var types []string
-	for text := range strings.Lines(written(t, "jsonl", rich(), Options{})) {
-		var line struct{ Type string }
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
-		types = append(types, line.Type)
-	}
-	want := []string{
-		"begin", "diagnostic", "resource_change", "migration", "resource_drift", "workloads", "guard", "note", "change_summary",
-	}
-	if diff := cmp.Diff(want, slices.Compact(types)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
 // TestUnknownNumbersOfNodesAreNotZero: no format says the same of nodes that were not counted as
 // of none, nor of a guard that was not checked as of one that passes.
 func TestUnknownNumbersOfNodesAreNotZero(t *testing.T) {
@@ -115,9 +95,6 @@ func TestUnknownNumbersOfNodesAreNotZero(t *testing.T) {
 	}
 	checked.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Passed, Limit: "50%", Source: lineIn("guards.lke.hcl", 2)}}
 	for _, format := range Formats() {
-		if format == "gitlab-terraform" { // it counts objects
-			continue
-		}
 		text := written(t, format, offline(), Options{})
 		if text == written(t, format, counted, Options{}) {
 			t.Errorf("%s says the same of nodes that are not counted and of none", format)

@@ -9,18 +9,17 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of a Document or a Fleet. Its definition line describes a line of the format jsonl.
+// Schema is the JSON Schema (draft 2020-12) of a Document or a Fleet.
 // It is generated from the Go types, so that it cannot differ from them.
 func Schema() map[string]any {
 	s := schema{}
 	top := s.of(reflect.TypeFor[Document]())
 	fleet := s.of(reflect.TypeFor[Fleet]())
-	s.of(reflect.TypeFor[line]())
 	return map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"title":   "lkeplan plan",
 		"description": fmt.Sprintf("What lkeplan diff -o json writes, version %s: a document of one directory, or a fleet "+
-			"of several. The definition line is that of a line of -o jsonl.", FormatVersion),
+			"of several.", FormatVersion),
 		"anyOf": []any{top, fleet},
 		"$defs": s,
 	}

@@ -20,26 +20,12 @@ func Text(w io.Writer, r Report, o Options) error {
 	for _, e := range v.Entries {
 		p.change(e)
 	}
-	for _, m := range r.Migrations {
-		p.migration(m, o.All)
-	}
 	p.drift(v.Drifted)
 	for _, pool := range v.Pools {
 		p.Section("In progress: nodes that are still draining, joining or being replaced")
 		p.Sentence(2, unstyled(pool.Addr+": "+pool.Progress))
 		for _, text := range pool.Obstacles {
 			p.Sentence(4, inStyle(p.Warn, text))
-		}
-	}
-	for _, prices := range v.Prices {
-		p.Section("Prices: " + prices.Catalogs)
-		var rows []textRow
-		for _, row := range prices.Rows {
-			rows = append(rows, textRow{Name: row.Type, Before: row.Before, After: row.After, Words: "a month"})
-		}
-		p.Table(2, rows)
-		for _, sum := range prices.Sums {
-			p.Sentence(2, unstyled(sum))
 		}
 	}
 	p.workloads(v.Pods)
@@ -193,8 +179,8 @@ func (p *text) summary(r Report, o Options) {
 	switch {
 	case r.Empty() && r.Incomplete:
 		p.Line(0, unstyled("No changes in the other directories."))
-	case r.Empty() && len(r.Repriced) > 0:
-		p.Line(0, unstyled("No object changes. The price catalogue changes."))
+	case r.Empty() && r.Repriced:
+		p.Line(0, unstyled("No object changes. "+repricedText))
 	case r.Empty() && r.rulesChange():
 		p.Sentence(0, unstyled("No object changes. Only "+r.changedRules()+", as shown above."))
 	case r.Empty():

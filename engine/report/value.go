@@ -176,5 +176,10 @@ func bill(r Report, name func(string) string) string {
 	if r.Catalog != "" {
 		text += " Prices: " + name(r.Catalog) + "."
 	}
+	if r.Repriced {
+		text += " " + repricedText
+	}
 	return text
 }
+
+const repricedText = "The price catalogue changes: costs are at the higher of the old and the new prices."

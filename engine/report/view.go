@@ -18,7 +18,6 @@ type view struct {
 	Drifted []driftRow
 	Guards  []guardRow // that did not pass
 	Pools   []poolRow  // whose nodes are still draining, joining or being replaced
-	Prices  []priceView
 	Pods    *workloadView
 	Turns   []string // of the rings; nil if nothing changes
 	Missing []string // what could not be checked
@@ -58,38 +57,6 @@ type guardRow struct {
 	Text, Place string
 }
 
-// priceView is how a change alters the prices of a catalogue.
-type priceView struct {
-	Catalogs string // before and after
-	Rows     []priceRow
-	Sums     []string
-}
-
-// priceRow is a plan type whose monthly price changes.
-type priceRow struct{ Type, Before, After string }
-
-func (v escaper) prices(r plan.Repricing) priceView {
-	view := priceView{Catalogs: v(r.From) + " → " + v(r.To)}
-	if r.Directory != "" {
-		view.Catalogs = v(r.Directory) + ": " + view.Catalogs
-	}
-	for _, t := range r.Types {
-		view.Rows = append(view.Rows, priceRow{v(t.Type), t.Before.String(), t.After.String()})
-	}
-	sum := "At the new prices alone, the monthly cost of all pools is: maximum " + ceilings(&r.Before, &r.After)
-	if text := floors(&r.Before, &r.After); text != "" {
-		sum += ", minimum " + text
-	}
-	view.Sums = append(view.Sums, sum+".")
-	if len(r.Facts) > 0 {
-		view.Sums = append(view.Sums, "Plan types whose size, class or other labels change: "+v.list(r.Facts)+".")
-	}
-	if r.Others > 0 {
-		view.Sums = append(view.Sums, fmt.Sprintf("Plan types with a new price that no pool allows: %d.", r.Others))
-	}
-	return view
-}
-
 // poolRow is how far the nodes of a pool match it.
 type poolRow struct {
 	Addr, Progress string
@@ -101,10 +68,9 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 	view := view{Report: r, Versus: v.versus(r), Pods: v.workloadView(r.Workloads, mostLost)}
 	for _, e := range entries(r.Changes, all) {
 		row := v.entry(e, path)
-		if e.Action == plan.Update && slices.ContainsFunc(r.Migrations, func(m plan.Migration) bool { return m.From == e.Addr }) {
-			// Only a pool that becomes static or dynamic is both updated and migrated.
+		if e.SwitchesStatic() {
 			row.Obstacles = append(row.Obstacles, "the API server refuses this update: an existing NodePool cannot become static or "+
-				"dynamic; see the steps to another pool")
+				"dynamic; declare a pool with another name, and remove this one after that")
 		}
 		view.Entries = append(view.Entries, row)
 	}
@@ -123,9 +89,6 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 	}
 	for _, p := range r.Rolling {
 		view.Pools = append(view.Pools, poolRow{v(p.Addr), v.progress(p), v.obstacles(&plan.Impact{Holds: p.Holds})})
-	}
-	for _, repriced := range r.Repriced {
-		view.Prices = append(view.Prices, v.prices(repriced))
 	}
 	if !r.Empty() {
 		view.Turns = v.turns(r)

@@ -105,7 +105,7 @@ func headline(r Report) string {
 	if n := r.failed(); n > 0 {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
 	}
-	if len(r.Repriced) > 0 {
+	if r.Repriced {
 		parts = append(parts, "the price catalogue changes")
 	}
 	if r.rulesChange() {

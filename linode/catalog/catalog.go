@@ -154,7 +154,7 @@ func Stricter(before, after *Catalog) (*Catalog, error) {
 		now, still := after.Plan(p.ID)
 		old := p
 		switch {
-		case still && !p.Sized():
+		case still && !(p.Sized() && now.Sized()):
 			p = now
 		case !still:
 			now = p
@@ -183,12 +183,12 @@ func Stricter(before, after *Catalog) (*Catalog, error) {
 	return New(after.date, after.source, plans, regions, append(before.Availability(), after.Availability()...))
 }
 
-// dearer is the higher of two prices, as far as they are known.
-func dearer(a, b Price) Price {
-	if !a.Known() || b.Known() && b.PerMonth() > a.PerMonth() {
-		return b
+// dearer is the higher of two prices. A price that becomes unknown is unknown.
+func dearer(before, after Price) Price {
+	if before.Known() && after.Known() && before.PerMonth() > after.PerMonth() {
+		return before
 	}
-	return a
+	return after
 }
 
 // Beyond these bounds a price list is wrong, and sums of it could overflow.

@@ -126,6 +126,7 @@ func TestChangeIsEvaluatedWithTheStricterCatalogue(t *testing.T) {
 		Plan{ID: "dearer", VCPUs: 2, MemoryMiB: 1, Price: price(2)},
 		Plan{ID: "gone", VCPUs: 2, MemoryMiB: 1, Price: price(2)},
 		Plan{ID: "larger", Class: "standard", VCPUs: 2, MemoryMiB: 1, Price: price(2)},
+		Plan{ID: "lost", VCPUs: 2, MemoryMiB: 1, Price: price(2)},
 		Plan{ID: "unknown"},
 	)
 	after := make(
@@ -133,6 +134,7 @@ func TestChangeIsEvaluatedWithTheStricterCatalogue(t *testing.T) {
 		Plan{ID: "dearer", VCPUs: 2, MemoryMiB: 1, Price: price(3), RegionPrices: RegionPrices{"r": price(5)}},
 		Plan{ID: "larger", Class: "dedicated", VCPUs: 64, MemoryMiB: 64, Price: price(2)},
 		Plan{ID: "new", VCPUs: 1, MemoryMiB: 1, Price: price(1)},
+		Plan{ID: "lost", VCPUs: 2, MemoryMiB: 1},
 		Plan{ID: "unknown", VCPUs: 8, MemoryMiB: 8, Price: price(7)},
 	)
 	got, err := Stricter(before, after)
@@ -153,6 +155,9 @@ func TestChangeIsEvaluatedWithTheStricterCatalogue(t *testing.T) {
 		if !ok || p.Class != want.class || p.VCPUs != want.vcpus || here != price(want.here) || there != price(want.there) {
 			t.Errorf("%+v; want %+v", p, want)
 		}
+	}
+	if p, known := got.Price("lost", "r"); known || p.Known() {
+		t.Errorf("a price that becomes unknown is %+v", p)
 	}
 }
 

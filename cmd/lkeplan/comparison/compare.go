@@ -28,6 +28,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/rings"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // A Comparison is one run of diff or plan. It compares the working tree of a directory,
@@ -199,7 +200,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 		c.Head.Catalog, c.Head.CatalogFile = c.Base.Catalog, c.Base.CatalogFile
 	}
 	head := c.Head
-	prices, err := head.Prices()
+	prices, err := c.prices()
 	if err != nil {
 		return c, err
 	}
@@ -229,7 +230,17 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 		return c, err
 	}
 	c.Plan.Base, c.Plan.Head, c.Plan.Rules = against, plan.Revision{Kind: "dir", Ref: d.Dir()}, rules
-	return c, compare.Reprice(&c.Plan, c.Base, head)
+	compare.NameCatalog(&c.Plan, c.Base, head)
+	return c, nil
+}
+
+// prices is the catalogue for the costs of the change.
+func (c *Compared) prices() (*catalog.Catalog, error) {
+	after, err := c.Head.Prices()
+	if err != nil {
+		return nil, err
+	}
+	return compare.JudgedBy(c.Base, c.Head, after)
 }
 
 // Compile compiles head, and the base git:REF or dir:PATH if there is one. It compares

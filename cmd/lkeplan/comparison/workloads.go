@@ -13,7 +13,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/simreport"
@@ -57,7 +56,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if err != nil {
 		return err
 	}
-	prices, err := compare.JudgedBy(c.Base, c.Head)
+	prices, err := c.prices()
 	if err != nil {
 		return err
 	}
@@ -66,9 +65,6 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 		return err
 	}
 	summary := simreport.Workloads(found)
-	if len(c.Plan.Repriced) > 0 {
-		summary.Notes = append(summary.Notes, "Pods are simulated with the catalogue before the change, and with the higher of two prices.")
-	}
 	if len(pods.Missing) > 0 {
 		summary.Missing = append(summary.Missing, "pods may be missing: "+strings.Join(pods.Missing, "; "))
 	}

@@ -29,8 +29,8 @@ func (o *Output) Add(cmd *cobra.Command) {
 	o.Format.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	o.Color.Flag(cmd, "color", "", "`WHEN` to color text")
 	cmd.Flags().Var(&o.Files, "out",
-		"also write the result to a file: `FORMAT=FILE`; the FILE \"-\" is standard output; github-summary and github-output "+
-			"need no FILE; may be repeated")
+		"also write the result to a file: `FORMAT=FILE`; the FILE \"-\" is standard output; github-output needs no FILE; "+
+			"may be repeated")
 	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII (default: if the locale is not UTF-8)")
 	cmd.Flags().IntVar(&o.width, "width", 0,
 		"wrap text at `COLUMNS` (default: the width of the terminal)")
@@ -58,7 +58,7 @@ func (o *Output) Effects() Effects {
 	text := in("text", "text")
 	effects := Effects{
 		"ascii": text, "width": text, "max-chars": in("markdown", "markdown"),
-		"all": in("text and markdown", "text", "markdown", "github-summary"),
+		"all": in("text and markdown", "text", "markdown"),
 	}
 	effects["color"] = Effect{
 		When: func(args []string) bool { return o.Color.Value != "always" || text.When(args) }, Else: text.Else,

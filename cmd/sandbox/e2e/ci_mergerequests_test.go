@@ -70,11 +70,6 @@ func TestMergeRequestHasReports(t *testing.T) {
 	m.commit("A change")
 	m.job("lkeplan:validate", 0)
 	m.contains(m.job("lkeplan:diff", 0), `"720h" → "336h"  replaces nodes`)
-	var counts map[string]int
-	m.report("terraform.json", &counts)
-	if counts["update"] != 1 || len(counts) != 3 {
-		t.Errorf("the widget counts %v", counts)
-	}
 	var quality []struct{ Severity string }
 	m.report("codequality.json", &quality)
 	if len(quality) != 1 || quality[0].Severity != "major" {

@@ -172,7 +172,6 @@ var tests = map[string][]tiered{
 		{name: "TestACommitReachesOneRingAfterTheOther"},
 		{name: "TestADirectoryOfAnotherClusterIsRefused"},
 		{name: "TestALoopOfReplacementsIsStopped"},
-		{name: "TestAMigrationKeepsNodesUntilOthersAreThere"},
 		{name: "TestAMinuteWithoutTheAPIServer"},
 		{name: "TestANewReleaseRollsNothing"},
 		{name: "TestANodePlanFollowsARepository"},

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 reports=$(mktemp -d "$RUNNER_TEMP/lkeplan.XXXXXX")
-arguments=(-o github --out github-summary --out github-output)
+arguments=(-o github --out "markdown=$GITHUB_STEP_SUMMARY" --out github-output)
 arguments+=(--out "markdown=$reports/comment.md" --out "json=$reports/plan.json" --out "text=$reports/plan.txt" --out "html=$reports/plan.html")
 check=(validate -o github)
 if [[ $RECURSIVE == true ]]; then
