@@ -6,6 +6,11 @@
 // Linode's id on the claim; the EarlyBinder prepares the Node when it joins. What to ask
 // of LKE is decided in linode/capacity, which is pure.
 //
+// In more detail: Chooser.Choose takes the cheapest plan type (linode/instancetype) for which the limits have
+// capacity (linode/limits), and writes what the scheduler needs on the claim. The loop (linode/loop) waits a
+// moment for more claims. The Syncer polls pools and claims, calls capacity.Decide, and raises the count of a pool
+// or creates one (linode/api). When a later poll shows an instance in a slot, it is bound to the oldest claim.
+//
 // In instance mode linode/instance replaces LKE: Orders, Machines and Rules are the border, and no code on
 // this side of it depends on the mode. The package does not depend on HCL or Git; it reads NodePools and
 // LinodeNodeClasses from the API server.

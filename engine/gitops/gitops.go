@@ -2,6 +2,13 @@
 // compares it with the cluster, evaluates the guards, and applies it. It uses the same
 // packages for this as the command line.
 //
+// A commit becomes a PATCH in these steps: Reconciler.Reconcile reads the NodePlan and calls Worker.Work, which finds the
+// revision of its source. engine/fetch reads the artifact, and a child process (engine/compile, engine/confine) compiles
+// it, together with the files that were last applied, because their guards apply. engine/compare lists the live
+// objects and nodes and predicts the result of an apply; engine/plan computes what changes. The guards judge the plan,
+// the status records the intent, engine/apply sends the changes in order, and the record keeps what was applied. A
+// revision with a rollout is applied in parts, which engine/rollout decides at each reconciliation.
+//
 // If a step fails, what was last applied stays unchanged, and the conditions of the NodePlan
 // explain the failure. The package does not handle machines: Karpenter creates and deletes
 // nodes for the objects, even while a NodePlan is suspended or fails.

@@ -1,6 +1,13 @@
 // Package comparison has the flags that diff, plan and apply share, and compares one or
 // several directories with a base.
 //
+// A pull request becomes a comment in these steps: diff reads its flags and calls Comparison.Run. Package
+// engine/source finds the repository of the directory and the commit where the change begins; engine/compile
+// compiles the working tree, and the same directory in that commit. engine/compare puts both on the nodes of a
+// snapshot or a cluster, and engine/plan computes which fields, nodes and costs change. The guards of the base
+// judge the plan, and engine/report writes it in each format that was requested. In CI,
+// examples/github/action posts the Markdown as the comment.
+//
 // It does not write plans: package report does.
 package comparison
 
