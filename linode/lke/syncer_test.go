@@ -16,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
