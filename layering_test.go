@@ -76,7 +76,7 @@ var rules = []rule{
 		why: "a plan is applied in the same way, regardless of who requests it and where it came from"},
 	{from: "engine/migrate", forbidden: []string{"engine/apply", "engine/compare", "engine/inspect", "engine/simulate", "engine/gitops",
 		"engine/controller", "engine/source"},
-		why: "objects are taken over, and released, with the values that they have, and the controller may be gone"},
+		why: "objects are imported, and released, with the values that they have, and the controller may be gone"},
 	{from: "engine/fetch", forbidden: []string{
 		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
 	}, why: "files are fetched before they are read, and fetching can move to a separate process"},

@@ -131,9 +131,9 @@ func (s jsonSchema) argument(arg Arg) object {
 		}
 		schema["anyOf"] = forms
 	}
-	schema["description"] = arg.documentation()
+	schema["description"] = arg.About()
 	if arg.Default != "" {
-		schema["description"] = arg.documentation() + " Default: " + arg.Default + "."
+		schema["description"] = arg.About() + " Default: " + arg.Default + "."
 	}
 	return schema
 }

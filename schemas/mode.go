@@ -44,8 +44,8 @@ func (m Modes) prefix() string {
 	return ""
 }
 
-// documentation returns the documentation of an argument.
-func (a Arg) documentation() string { return a.Modes.prefix() + a.Doc }
+// About describes an argument, in Markdown.
+func (a Arg) About() string { return a.Modes.prefix() + a.Doc }
 
 // within returns the modes of an argument in a block.
 func (m Modes) within(block Modes) Modes {

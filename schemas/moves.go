@@ -18,7 +18,7 @@ var Moved = Block{
 var Import = Block{
 	Type: "import",
 	Doc: "Lets a block take over an existing object of the cluster that lkeplan did not create. `lkeplan import` " +
-		"writes import blocks, and `lkeplan takeover` applies them.",
+		"writes import blocks, and `lkeplan apply` takes the objects over.",
 	Args: []Arg{
 		{Name: "to", Kind: Address, Required: true, Doc: "The address of the block."},
 		{Name: "id", Kind: String, Required: true,

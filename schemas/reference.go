@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ func Reference(functions []Function, bounds []Bound) string {
 	w := &reference{}
 	w.line("# Reference")
 	w.line("The blocks, arguments, requirements and functions of the language. This page is the output of " +
-		"`lkeplan docs`, generated from the table that lkeplan uses to read files. To update it, run `make " +
+		"`lkeplan explain -o markdown`, generated from the table that lkeplan uses to read files. To update it, run `make " +
 		"generate`.")
 	w.line("lkeplan compiles all files of a directory together: `*.lke.hcl`, and `*.lke.json` in JSON. Files " +
 		"named `*.auto.lkevars.hcl` or `*.auto.lkevars.json` set variables.")
@@ -115,19 +116,15 @@ func (w *reference) tests() {
 
 // block documents a block, and below it its nested blocks.
 func (w *reference) block(block Block, level int, around string) {
-	header := block.Type
-	for _, label := range block.Labels {
-		header += fmt.Sprintf(" %q", strings.ToUpper(label))
-	}
-	title := "`" + header + "`"
+	title := "`" + block.Header() + "`"
 	if around != "" {
 		title += " in `" + around + "`"
 	}
 	w.line(strings.Repeat("#", level) + " " + title)
-	w.line(block.Modes.prefix() + block.Doc + occurrence(block))
+	w.line(block.About())
 	var rows [][]string
 	for _, arg := range block.Args {
-		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.documentation(),
+		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), arg.DefaultText(), arg.About(),
 			fieldOf(arg)})
 	}
 	w.table([]string{"argument", "value", "default", "meaning", "field"}, rows)
@@ -146,27 +143,58 @@ func (w *reference) block(block Block, level int, around string) {
 	}
 }
 
-func occurrence(block Block) (text string) {
-	if block.Object != nil {
-		text += fmt.Sprintf(" API version: `%s`.", block.Object.APIVersion)
+// Header is the first line of a block in a file, with its labels in capitals.
+func (b Block) Header() string {
+	header := b.Type
+	for _, label := range b.Labels {
+		header += fmt.Sprintf(" %q", strings.ToUpper(label))
 	}
-	if block.List {
+	return header
+}
+
+// About describes a block, in Markdown.
+func (b Block) About() string {
+	text := b.Modes.prefix() + b.Doc
+	if b.Object != nil {
+		text += fmt.Sprintf(" API version: `%s`.", b.Object.APIVersion)
+	}
+	if b.List {
 		text += " Can be repeated."
 	}
-	if block.Path != "" {
-		text += fmt.Sprintf(" Field: `%s`.", block.Path)
+	if b.Path != "" {
+		text += fmt.Sprintf(" Field: `%s`.", b.Path)
 	}
 	return text
 }
 
-func defaultOf(arg Arg) string {
+// DefaultText is what an omitted argument means.
+func (a Arg) DefaultText() string {
 	switch {
-	case arg.Required:
+	case a.Required:
 		return "required"
-	case arg.Default == "":
+	case a.Default == "":
 		return "none"
 	}
-	return arg.Default
+	return a.Default
+}
+
+// Find returns the block, or the argument of a block, at a path of names, such as pool.disruption.consolidate_after.
+func Find(path string) (block Block, arg *Arg, found bool) {
+	blocks := append(Document(), Run)
+	names := strings.Split(path, ".")
+	for i, name := range names {
+		at := slices.IndexFunc(blocks, func(b Block) bool { return b.Type == name })
+		if at >= 0 {
+			block, blocks = blocks[at], blocks[at].Blocks
+			continue
+		}
+		at = slices.IndexFunc(block.Args, func(a Arg) bool { return a.Name == name })
+		if at < 0 || i < len(names)-1 {
+			return Block{}, nil, false
+		}
+		return block, &block.Args[at], true
+	}
+	return block, nil, true
 }
 
 func fieldOf(arg Arg) string {

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -56,6 +57,12 @@ guards block has prune = "now", pools are deleted immediately.
   rolled  until all nodes are up to date, and all pruned pools are empty. apply
           deletes the empty pools
   none    apply does not wait
+
+If an import block names an object, lkeplan becomes the only owner of the fields
+that the directory sets: if you later remove one of them, an apply removes it from
+the object. Flux, Argo CD, Helm or Terraform can still set their fields again, and
+can delete an object that you remove from their sources. apply prints how to
+prevent that.
 
 To continue an apply that was interrupted, run the command again.`
 
@@ -247,6 +254,9 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 	if err != nil {
 		return err
 	}
+	if err := a.takeOver(ctx, cluster, head, found); err != nil {
+		return err
+	}
 	if a.wait.Value != "none" {
 		view := compare.LiveView(cluster)
 		var unfinished apply.UnfinishedError
@@ -365,6 +375,17 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", reports.ShellLine(slices.Insert(wait, 2, "--yes", "--wait",
 		a.wait.Value)...))
 	return flags.ErrReported
+}
+
+// takeOver takes over the objects of import blocks from their owners.
+func (a *application) takeOver(ctx context.Context, cluster *kube.Cluster, head compile.Result, found compare.Comparison) error {
+	var owners migrate.Owners
+	err := apply.TakeOver(ctx, cluster, head, found.Targets, func(t apply.Taken) {
+		fmt.Fprintf(a.Env.Stdout, "%-15s %-24s taken over from %s\n", t.Key.Kind, t.Key.Name, diag.OneLine(strings.Join(t.From, ", ")))
+		owners.Add(t.Key.String(), t.Owners)
+	})
+	printOwners(a.Env.Stdout, owners)
+	return err
 }
 
 func (a *application) show(p apply.Progress) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,43 +16,37 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-const crdsHelp = `Print or apply the CRDs that this version of lkeplan needs: those of NodePools,
-node classes, NodePlans (objects that apply commits) and other kinds. The Helm
-chart also installs them.`
+const crdsHelp = `Apply the CRDs that this version of lkeplan needs: those of NodePools, node
+classes, NodePlans (objects that apply commits) and other kinds. The Helm chart
+also installs them.`
 
 func newCRDs(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "crds", Short: "Print or apply the CRDs", Long: crdsHelp,
-		Example: "  lkeplan crds apply\n  lkeplan crds print > crds.yaml",
+		Use: "crds", Short: "Apply or print the CRDs", Long: crdsHelp,
+		Example: "  lkeplan crds apply\n  lkeplan crds apply --dry-run > crds.yaml",
 	}
-	cmd.AddCommand(newCRDsPrint(env), newCRDsApply(env))
+	cmd.AddCommand(newCRDsApply(env))
 	return cmd
 }
 
-func newCRDsPrint(env *flags.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "print", Short: "Print the CRDs as YAML", Example: "  lkeplan crds print | kubectl apply --server-side -f -",
-		Args: flags.Arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			for _, file := range schemas.CRDs() {
-				if _, err := fmt.Fprintf(env.Data(), "---\n%s", file.YAML); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-}
-
 func newCRDsApply(env *flags.Env) *cobra.Command {
-	var access kube.Access
+	var (
+		access kube.Access
+		dryRun bool
+	)
 	cmd := &cobra.Command{
 		Use: "apply", Short: "Apply the CRDs and wait for them",
 		Long: `Apply the CRDs by server-side apply, and wait until the API server serves them.
-CRDs that another tool has applied are overwritten. Objects are not changed.`,
-		Example: "  lkeplan crds apply",
+CRDs that another tool has applied are overwritten. Objects are not changed.
+
+With --dry-run, print the CRDs as YAML, for example to commit them for Flux or
+Argo CD. This needs no cluster.`,
+		Example: "  lkeplan crds apply\n  lkeplan crds apply --dry-run | kubectl diff --server-side -f -",
 		Args:    flags.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dryRun {
+				return printCRDs(env.Data())
+			}
 			cluster, err := kube.Connect(access)
 			if err != nil {
 				return err
@@ -59,8 +54,19 @@ CRDs that another tool has applied are overwritten. Objects are not changed.`,
 			return applyCRDs(cmd.Context(), env, cluster)
 		},
 	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print the CRDs as YAML")
 	flags.ClusterFlags(cmd, env, &access)
+	flags.ClusterEffects(func() bool { return !dryRun }, "is not for --dry-run, which uses no cluster").RejectUnused(cmd)
 	return cmd
+}
+
+func printCRDs(out io.Writer) error {
+	for _, file := range schemas.CRDs() {
+		if _, err := fmt.Fprintf(out, "---\n%s", file.YAML); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // applyCRDs applies all CRDs, and waits until each is served.

@@ -17,7 +17,6 @@ var notRun = map[string]string{
 	"lkeplan apply":             "a cluster; the end-to-end tests run it",
 	"import --out-dir":          "a cluster; the end-to-end tests run it",
 	"import NodePool":           "a cluster",
-	"lkeplan takeover":          "a cluster; the end-to-end tests run it",
 	"--base live":               "a cluster",
 	"simulate --workloads live": "a cluster",
 	"snapshot":                  "a cluster",

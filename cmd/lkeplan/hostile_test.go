@@ -254,7 +254,6 @@ func TestHostileTextForgesNoLine(t *testing.T) {
 		{args: "simulate --workloads live -o markdown DIR", code: 3},
 		{args: "validate --workloads live DIR"},
 		{args: "import --region us-ord", code: 1},
-		{args: "takeover DIR", code: 1},
 		{args: "crds apply", code: 1},
 		{args: "uninstall --drain --yes", code: 1},
 		{args: "uninstall --leave --yes", code: 1},

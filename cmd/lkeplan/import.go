@@ -43,9 +43,9 @@ objects, you can apply it, and no node is replaced. If the HCL differs from the
 objects, or if an object cannot be read, import shows the reason, and the exit
 code is 1.
 
-For each object, the HCL has an import block. With this block, "lkeplan
-takeover" can take over the object from its owner. If Flux, Argo CD, Helm or
-Terraform owns the object, import prints what to do.
+For each object, the HCL has an import block. With this block, "lkeplan apply"
+takes over the object from its owner. If Flux, Argo CD, Helm or Terraform owns
+the object, import prints what to do first.
 
 If a NodePool has no requirement for a capacity type, import writes
 capacity_type = null. Without this line, the pool would require on-demand
@@ -446,56 +446,4 @@ func (i *importation) named(ctx context.Context) (live []map[string]any, err err
 		live = append(live, found...)
 	}
 	return live, nil
-}
-
-const takeoverHelp = `Take over the objects that are named in the import blocks of a directory. The field
-manager "lkeplan" becomes the only owner of the fields that the directory sets.
-If you later remove a field from the directory, an apply removes it from the
-object. No previous owner can block a new value.
-
-takeover changes no value and replaces no node. If an object differs from the
-directory, nothing is taken over. Flux, Argo CD, Helm or Terraform can still set
-their fields again, and can delete an object that you remove from their sources.
-lkeplan prints how to prevent that.`
-
-func newTakeover(env *env) *cobra.Command {
-	var (
-		src    source
-		access kube.Access
-	)
-	cmd := &cobra.Command{
-		Use:     "takeover [DIR]",
-		Short:   "Take ownership of fields on existing objects",
-		Long:    takeoverHelp,
-		Example: "  lkeplan takeover clusters/prod",
-		Args:    flags.OneDirectory,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
-			if err := flags.Report(env, compiled, diags); err != nil {
-				return err
-			}
-			cluster, err := kube.Connect(access)
-			if err != nil {
-				return err
-			}
-			var owners migrate.Owners
-			err = migrate.TakeOver(cmd.Context(), compiled, cluster, func(t migrate.Taken) {
-				what := "already owned"
-				if len(t.From) > 0 {
-					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))
-				}
-				fmt.Fprintf(env.Stdout, "%-15s %-24s %s\n", t.Kind, t.Name, what)
-				owners.Add(manifest.Key{Kind: t.Kind, Name: t.Name}.String(), t.Owners)
-			})
-			printOwners(env.Stdout, owners)
-			return err
-		},
-	}
-	src.Flags(cmd)
-	flags.ClusterFlags(cmd, env, &access)
-	return cmd
 }

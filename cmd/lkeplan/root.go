@@ -52,15 +52,13 @@ NodePlan: an object in the cluster that names a directory in Git.`,
 	flags.Group(root, "Write and check:",
 		newInit(env), newFmt(env), newValidate(env), newRender(env), newTest(env), newConsole(env), newExplain(env))
 	flags.Group(root, "Compare and apply:",
-		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
+		newDiff(env), newPlan(env), newShow(env), newApply(env), newImport(env), newSnapshot(env),
 		newSimulate(env))
 	flags.Group(root, "Apply from Git:", newNodePlan(env), newRings(env), newHistory(env))
-	flags.Group(root, "Import existing objects:",
-		newImport(env), newTakeover(env))
 	flags.Group(root, "In a cluster:",
 		newStatus(env), newWhy(env), newTop(env), newCRDs(env), newDoctor(env), newUninstall(env))
 	flags.Group(root, "More:",
-		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
+		newCatalog(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

@@ -38,7 +38,7 @@ does to nodes. The command reads no cluster and changes nothing.
 
 A run also fails if a condition is null or unknown. A run with the argument
 expect_error passes only if the directory does not compile, and an error
-contains the text of the argument. "lkeplan docs" lists the arguments of a run,
+contains the text of the argument. "lkeplan explain run" lists the arguments of a run,
 and the values that a condition can use.
 
 The exit code is 1 if a run fails, or if the directory has no run.`

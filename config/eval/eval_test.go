@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 			[]string{`This object does not have an attribute named "thnig". Did you mean "thing"? Existing names: thing.`}},
 		{"unknown function", "a = uper(1)", []string{`The function "uper" does not exist. Did you mean "upper"?`}},
 		{"unknown function in a namespace", "a = core::upper(1)",
-			[]string{`The function "core::upper" does not exist. "lkeplan docs" lists all functions.`}},
+			[]string{`The function "core::upper" does not exist. "lkeplan explain" lists all functions.`}},
 		{"cycle", "a = x.b\nb = [x.c]\nc = x.a", []string{
 			"None of these values can be computed, because each needs the next: x.a (p:1) → x.b (p:2) → x.c (p:3) → x.a.",
 		}},

@@ -137,7 +137,7 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 			} else if meant := s.run.DidYouMean(name, maps.Keys(s.functions)); meant != "" {
 				d.Detail += meant
 			} else {
-				d.Detail += " \"lkeplan docs\" lists all functions."
+				d.Detail += " \"lkeplan explain\" lists all functions."
 			}
 		}
 		if detail, ok := strings.CutPrefix(d.Detail, "Error during operation: "); ok {

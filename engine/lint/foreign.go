@@ -88,7 +88,7 @@ func instead(label string) string {
 	case here[name] != "":
 		return "The equivalent requirement is " + here[name] + "."
 	}
-	return "Use a label of Linode's plan types, such as " + linodev1alpha1.LabelInstanceCPU + ". \"lkeplan docs\" lists their " +
+	return "Use a label of Linode's plan types, such as " + linodev1alpha1.LabelInstanceCPU + ". \"lkeplan explain pool.requirements\" lists their " +
 		"short names."
 }
 

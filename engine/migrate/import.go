@@ -1,7 +1,5 @@
 // Package migrate moves clusters to lkeplan and away from it. Import writes objects of other tools as HCL that compiles
 // to the same, and ImportLKE makes pools from the LKE pools of a cluster, as Linode lists them or as Terraform has them.
-// TakeOver makes lkeplan own the fields that the configuration sets: it changes no value, and leaves an object alone if one
-// would change.
 //
 // UninstallByDrain and UninstallAndKeep remove lkeplan from a cluster: nodes are drained and deleted, or they stay with
 // nothing on them that only lkeplan removes. They read live objects, and no configuration.

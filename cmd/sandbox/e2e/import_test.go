@@ -59,7 +59,7 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 	}
 }
 
-// TestTakenOverFieldsAreOurs: after a takeover from kubectl and from another applier,
+// TestTakenOverFieldsAreOurs: after an apply with import blocks has taken objects over from kubectl and from another applier,
 // arguments removed from the HCL are removed from the object, new ones do not
 // conflict, and the nodes stay.
 func TestTakenOverFieldsAreOurs(t *testing.T) {
@@ -79,12 +79,11 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 		!strings.Contains(out, "kustomize.toolkit.fluxcd.io/prune: disabled") {
 		t.Errorf("import does not say what to do about Flux:\n%s", out)
 	}
-	if out := s.run("lkeplan", "takeover", dir); !strings.Contains(out, "taken over from kubectl-client-side-apply") ||
-		!strings.Contains(out, "taken over from kustomize-controller") {
-		t.Errorf("takeover said:\n%s", out)
-	}
-	if out := s.run("lkeplan", "takeover", dir); strings.Contains(out, "taken over from") {
-		t.Errorf("a second takeover said:\n%s", out)
+	mustContain(t, s.run("lkeplan", "apply", "--yes", "--wait", "none", dir), "taken over from kubectl-client-side-apply",
+		"taken over from kustomize-controller", "Flux (Kustomization flux-system/infra) owns NodePool budgets")
+	if out := s.run("lkeplan", "apply", "--yes", "--wait", "none", dir); strings.Contains(out, "taken over from") ||
+		!strings.Contains(out, "0 created, 0 changed, 3 unchanged") {
+		t.Errorf("the second apply said:\n%s", out)
 	}
 	for name, pool := range s.poolsByName() {
 		if pool.Generation != before[name].Generation || pool.Hash() != before[name].Hash() {
@@ -100,7 +99,6 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 		}
 	}
 	s.unchanged(dir)
-	mustContain(t, s.run("lkeplan", "apply", "--yes", "--wait", "none", dir), "0 created, 0 changed, 3 unchanged")
 
 	// Of the fields that kubectl owned, one gets its default, and a number, a map and the
 	// budgets are removed.
@@ -128,8 +126,8 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 	s.unchanged(dir)
 }
 
-// TestTakeoverIsRefusedWhereValuesDiffer: a takeover neither changes nor removes a
-// value.
+// TestTakeoverIsRefusedWhereValuesDiffer: an apply with import blocks neither changes nor removes a
+// value that another owner has set.
 func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -138,10 +136,7 @@ func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cluster")
 	s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
 	s.merge("nodepool", "on-demand", `{"spec":{"weight":11}}`)
-	out, err := s.command(bin(t, "lkeplan"), nil, "takeover", dir).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "pool.on_demand: spec.weight") {
-		t.Errorf("takeover said %v:\n%s", err, out)
-	}
+	mustContain(t, s.ends(3, "apply", "--yes", "--wait", "none", dir), "spec.weight")
 	owners := s.kube("", "get", "nodepool", "on-demand", "--show-managed-fields", "-o", "yaml")
 	if strings.Contains(owners, "manager: lkeplan") {
 		t.Errorf("something was taken over:\n%s", owners)

@@ -38,7 +38,7 @@ func inhabited(t *testing.T) (*sandbox, *controller) {
 // withoutCRDs deletes all CRDs of lkeplan, as the last step of an uninstallation.
 func (s *sandbox) withoutCRDs() {
 	s.t.Helper()
-	crds := s.run("lkeplan", "crds", "print")
+	crds := s.run("lkeplan", "crds", "apply", "--dry-run")
 	s.kube(crds, "delete", "--ignore-not-found", "--timeout=40s", "-f", "-")
 }
 

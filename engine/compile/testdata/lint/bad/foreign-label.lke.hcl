@@ -3,7 +3,7 @@ pool "web" {
   requirements = {
     cpu                                 = lte(16)
     "karpenter.k8s.aws/instance-family" = "m5"    # want: Label of another provider: The label karpenter.k8s.aws/instance-family belongs to another provider (AWS): no plan type of Linode has it, so the requirement matches no plan type. The equivalent requirement is class. More: lkeplan explain foreign-label.
-    "karpenter.azure.com/sku-storage"   = exists() # want: Label of another provider: The label karpenter.azure.com/sku-storage belongs to another provider (Azure): no plan type of Linode has it, so the requirement matches no plan type. Use a label of Linode's plan types, such as karpenter.k8s.linode/instance-cpu. "lkeplan docs" lists their short names. More: lkeplan explain foreign-label.
+    "karpenter.azure.com/sku-storage"   = exists() # want: Label of another provider: The label karpenter.azure.com/sku-storage belongs to another provider (Azure): no plan type of Linode has it, so the requirement matches no plan type. Use a label of Linode's plan types, such as karpenter.k8s.linode/instance-cpu. "lkeplan explain pool.requirements" lists their short names. More: lkeplan explain foreign-label.
   }
 }
 

@@ -15,7 +15,7 @@ import (
 func TestReference(t *testing.T) {
 	const file = "../../schemas/reference.md"
 	var got bytes.Buffer
-	if code := run(t.Context(), []string{"docs"}, &env{Stdout: &got, Stderr: os.Stderr, Getenv: os.Getenv}); code != 0 {
+	if code := run(t.Context(), []string{"explain", "-o", "markdown"}, &env{Stdout: &got, Stderr: os.Stderr, Getenv: os.Getenv}); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	if golden.Updating() {
