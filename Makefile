@@ -41,7 +41,7 @@ nightly: programs ## run all that is too long for each push: races, long models,
 	LKEPLAN_NIGHTLY=1 $(GO) test -count 1 -timeout 4h ./... || failed=1; \
 	LKEPLAN_NIGHTLY=1 $(E2E) -parallel $(SANDBOXES) -timeout 4h ./... || failed=1; \
 	$(E2E) -v -parallel 3 -timeout 1h ./e2e -args -tier machine || failed=1; \
-	$(MAKE) fuzz FUZZTIME=15s || failed=1; \
+	make fuzz FUZZTIME=15s || failed=1; \
 	test -z "$$failed"
 
 programs: build
