@@ -154,10 +154,6 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme.Scheme,
 		Logger: logger,
-		NewClient: func(cfg *rest.Config, opts client.Options) (client.Client, error) {
-			c, err := client.NewWithWatch(cfg, opts)
-			return kube.Fresh(c), err
-		},
 		// Karpenter reads its options from the context of each reconciler.
 		BaseContext: func() context.Context {
 			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Karpenter.options())
