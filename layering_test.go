@@ -97,8 +97,6 @@ var rules = []rule{
 		why: "NodePlans are reconciled in the same way in any process, and adopt nothing automatically"},
 	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/api", "github.com/go-git"},
 		why: "what a change does follows from two states, wherever they were read"},
-	{from: "engine/during", forbidden: []string{"config", "kube", "linode", "engine/plan"},
-		why: "the values of an object at a time follow from the object and the time"},
 	{from: "engine/rings", forbidden: []string{"kube", "linode", "engine/plan", "k8s.io/client-go"},
 		why: "whether a cluster has proven a revision follows from its status, wherever that was read"},
 	{from: "engine/forecast", forbidden: []string{"kube", "engine/compare"},

@@ -213,9 +213,6 @@ func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string
 	}
 	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
 	diags := append(said.Diags, checkName(name, nameAt)...)
-	if !diags.HasErrors() {
-		diags = append(diags, annotateDuring(o.table, &said)...)
-	}
 	c.compilation.instances++
 	o.instances = append(o.instances, instance{
 		at:     at,

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An Owner is a tool that manages an object.
@@ -103,7 +102,7 @@ func Authored(live map[string]any) map[string]any {
 
 // written reports whether a tool or a controller wrote a label or an annotation.
 func written(key, value string) bool {
-	if key == schemas.AnnotationInPlace || key == manifest.AnnotationDuring { // from in_place and from during blocks
+	if key == schemas.AnnotationInPlace { // from in_place
 		return false
 	}
 	return begins(key, noise) || slices.ContainsFunc(tools(), func(t tool) bool { return t.wrote(key, value) })

@@ -103,19 +103,6 @@ func Spelled(desired, live map[string]any) map[string]any {
 	return spelled
 }
 
-// SameFields returns a function that reports whether two values of the field at a path, such as spec.limits, of an object
-// mean the same.
-func SameFields(object map[string]any) func(path string, a, b any) bool {
-	root := shapeOf(object)
-	return func(path string, a, b any) bool {
-		at := root
-		for step := range strings.SplitSeq(path, ".") {
-			at = at.field(step)
-		}
-		return at.same(a, b)
-	}
-}
-
 // spelledAs is Spelled for any value: if both mean the same, it returns the live value. The API
 // server would treat another spelling as a change, and as a conflict with the writer of the live
 // value.

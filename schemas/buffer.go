@@ -24,7 +24,7 @@ var Buffer = Block{
 				"the default."},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{scalable, bufferDuring, Metadata},
+	Blocks: []Block{scalable, Metadata},
 }
 
 var scalable = Block{

@@ -64,14 +64,6 @@ func paths(block schemas.Block, prefix string) (list []string) {
 		}
 	}
 	for _, nested := range block.Blocks {
-		if nested.Type == schemas.During { // its paths are those of the object
-			for _, path := range paths(nested, "") {
-				if _, field, set := strings.Cut(path, ".*.spec."); set {
-					list = append(list, "spec."+field)
-				}
-			}
-			continue
-		}
 		list = append(list, paths(nested, prefix)...)
 	}
 	return list

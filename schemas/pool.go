@@ -41,7 +41,7 @@ var Pool = Block{
 			Default: "no limit", Doc: "How long a node can drain before its pods are removed by force."},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{Disruption, poolDuring, Metadata},
+	Blocks: []Block{Disruption, Metadata},
 }
 
 // Disruption configures when working nodes can be removed.

@@ -6,9 +6,6 @@ import "strings"
 // disruption.consolidate_after, requirements.class. A field that no argument covers has its
 // Kubernetes name, without spec.
 func Written(blockType, path string) string {
-	if name, during := strings.CutPrefix(path, DuringPath+"."); during {
-		return During + " " + name
-	}
 	for _, block := range Document() {
 		if block.Type != blockType || block.Object == nil {
 			continue

@@ -20,7 +20,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
@@ -266,9 +265,6 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 			return err
 		}
 	}
-	for _, line := range unswitched(head, a.Now()) {
-		fmt.Fprintln(a.Env.Stderr, line)
-	}
 	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", diag.Counted(len(head.Objects), "object"),
 		a.counts[apply.Event(kube.Created)], a.counts[apply.Event(kube.Changed)], a.counts[apply.Event(kube.Unchanged)])
 	if n := a.counts[apply.Deleted]; n > 0 {
@@ -280,26 +276,6 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 	}
 	fmt.Fprintf(a.Env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
-}
-
-// unswitched reports the objects whose values only a NodePlan switches.
-func unswitched(head compile.Result, now time.Time) (lines []string) {
-	for _, o := range head.Objects {
-		if d, err := manifest.ReadDuring(o.Manifest); d == nil || err != nil {
-			continue
-		}
-		_, s, err := during.At(o.Manifest, now)
-		if err != nil {
-			continue // the compiler has reported it
-		}
-		values := "outside of its during blocks"
-		if len(s.Active) > 0 {
-			values = "of during " + strings.Join(s.Active, " and ")
-		}
-		lines = append(lines, fmt.Sprintf("warning: %s has the values %s. Only a NodePlan switches them; without one, apply again when "+
-			"they have to change: next at %s.", o.Addr, values, s.Next.UTC().Format("Mon 2 Jan 15:04 UTC")))
-	}
-	return lines
 }
 
 // await waits until objects are ready. With --wait rolled, it waits until all nodes are up to

@@ -16,7 +16,7 @@ import (
 
 // effective are the flags of commands that always have an effect.
 var effective = map[string]string{
-	"simulate": "--var --var-file --catalog --settle --during --keep --output",
+	"simulate": "--var --var-file --catalog --settle --keep --output",
 	"snapshot": "--kubeconfig --context --request-timeout",
 	"status":   "--kubeconfig --context --request-timeout --watch --catalog --output",
 	"why":      "--kubeconfig --context --request-timeout --region --catalog --output",

@@ -200,12 +200,6 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 			diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
 	}
 	writeRollout(p, np)
-	for _, line := range nodeplan.Settings(np) {
-		p.Line(0, "%s", line)
-	}
-	if np.Status.NextSwitch != nil {
-		p.Line(0, "Next switch of values: %s", moment(np.Status.NextSwitch))
-	}
 	if len(np.Status.Pools) == 0 {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -50,10 +47,6 @@ HorizontalPodAutoscaler, simulate uses its minimum number of pods. With
 pod uses a PersistentVolumeClaim that is not in the manifests, the pod gets no
 node.
 
-A "during" block sets other values of a pool for certain times. By default,
-simulate ignores these blocks. With --during night, each pool has the values of its
-block "night". The report shows which values it used.
-
 On the standard tier of LKE, simulate adds the DaemonSets that LKE installs. On
 LKE Enterprise, it does not know these DaemonSets. To add them, save the output
 of "kubectl get daemonsets -A -o yaml", and pass the file to --workloads.
@@ -86,7 +79,6 @@ type simulateSettings struct {
 	detailed   bool
 	settle     bool
 	keep       string
-	during     []string     // names of blocks
 	bound      flags.Choice // of autoscalers
 	output     flags.Choice
 }
@@ -117,8 +109,6 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",
 		"after placement, scale each workload to `PERCENT` of its pods, then run consolidation")
-	cmd.Flags().StringArrayVar(&s.during, "during", nil,
-		"use the values of the \"during\" blocks with this `NAME`; may be repeated (default: ignore these blocks)")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false,
 		"exit with 2 if there are changes: the result differs from that of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
@@ -159,13 +149,11 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	in, notes, err := s.input(pods, prices, compiled.Head)
+	in, err := pods.Input(compiled.Head, prices)
 	if err != nil {
 		return err
 	}
-	if err := s.knownBlocks(compiled); err != nil {
-		return err
-	}
+	notes := pods.NotesFor(compiled.Head.Cluster)
 	in.Consolidate = settle
 	report, err := s.report(ctx, pods, prices, in, notes, compiled, against)
 	if err != nil {
@@ -175,37 +163,6 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	return s.verdict(report).AsError()
-}
-
-// input is the simulation of the pods with a configuration, with notes about the pods, and about the values of during
-// blocks.
-func (s *simulateSettings) input(pods podsource.Pods, prices *catalog.Catalog, compiled compile.Result) (
-	in simulate.Input, notes []string, err error) {
-	if in, err = pods.Input(compiled, prices); err != nil {
-		return in, nil, err
-	}
-	in.Objects, notes, err = during.Choose(in.Objects, s.during...)
-	return in, append(pods.NotesFor(compiled.Cluster), notes...), err
-}
-
-// knownBlocks checks that each name of --during is that of a during block of the head or of the base.
-func (s *simulateSettings) knownBlocks(compiled comparison.Compared) error {
-	var objects []map[string]any
-	for _, o := range slices.Concat(compiled.Head.Objects, compiled.Base.Objects) {
-		objects = append(objects, o.Defaulted)
-	}
-	known := during.Names(objects)
-	for _, name := range s.during {
-		switch {
-		case slices.Contains(known, name):
-		case len(known) == 0:
-			return fmt.Errorf("--during %s: no pool has during blocks", name)
-		default:
-			return fmt.Errorf("--during %s: no pool has a during block with this name; existing names: %s", name,
-				strings.Join(known, ", "))
-		}
-	}
-	return nil
 }
 
 // report simulates the head, and the base if there is one. The notes are about the input.
@@ -221,7 +178,7 @@ func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, pric
 	}
 	// If the base does not set the region, it is that of the head.
 	compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
-	old, _, err := s.input(pods, prices, compiled.Base)
+	old, err := pods.Input(compiled.Base, prices)
 	if err != nil {
 		return r, err
 	}

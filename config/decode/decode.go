@@ -166,7 +166,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value, *hcl.BodyContent) {
 	d.scope.Meter().Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
-	d.fail(whySwitched(table, d.scope.Explain(withoutMisspelled(diags)))...)
+	d.fail(d.scope.Explain(withoutMisspelled(diags))...)
 	values := map[string]cty.Value{}
 	for i := range table.Args {
 		arg := &table.Args[i] // the table lives longer than decoded values
@@ -300,11 +300,6 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 	values := map[string]cty.Value{}
 	for _, block := range blocks {
 		label := block.Labels[0]
-		if table.Type == schemas.During && !hclsyntax.ValidIdentifier(label) {
-			d.fail(diag.At("Invalid name", fmt.Sprintf("The name of a during block starts with a letter and contains letters, "+
-				"digits, dashes and underscores, not %q.", label), block.LabelRanges[0]))
-			continue
-		}
 		if strings.Contains(label, ".") { // it would be read as a path
 			d.fail(diag.At("Invalid name", fmt.Sprintf("The name of a %s block contains no dots, not %q.", table.Type, label),
 				block.LabelRanges[0]))
@@ -323,20 +318,6 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 		values[label] = d.block(table, block.Body, element)
 	}
 	return cty.ObjectVal(values)
-}
-
-// whySwitched adds to the errors about arguments and blocks that a during block cannot have why it cannot have them.
-func whySwitched(table schemas.Block, diags hcl.Diagnostics) hcl.Diagnostics {
-	if table.Type != schemas.During {
-		return diags
-	}
-	for _, d := range diags {
-		if strings.HasPrefix(d.Summary, "Unsupported ") {
-			d.Detail += " A during block can set only arguments whose change replaces no nodes. Set all other arguments in " +
-				"the block around it."
-		}
-	}
-	return diags
 }
 
 // withoutMisspelled leaves out the error about a missing argument if another error says that its name is misspelled.

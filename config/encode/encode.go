@@ -132,48 +132,8 @@ func clone(object map[string]any) map[string]any {
 	for _, key := range schemas.OfCluster() {
 		delete(annotations, key)
 	}
-	if blocks := duringBlocks(object); blocks != nil {
-		fields = outside(fields)
-		metadata, annotations = manifest.Map(fields, "metadata"), manifest.Map(fields, "metadata", "annotations")
-		fields[schemas.DuringPath] = blocks
-		delete(annotations, manifest.AnnotationDuring)
-	}
 	if all > 0 && len(annotations) == 0 {
 		delete(metadata, "annotations")
 	}
 	return fields
-}
-
-// outside is an object with the values outside of all windows of its during blocks.
-func outside(object map[string]any) map[string]any {
-	d, err := manifest.ReadDuring(object)
-	if err != nil {
-		return object
-	}
-	for _, path := range d.Paths() {
-		value, found := d.Base[path]
-		object = manifest.WithField(object, path, value, found)
-	}
-	return object
-}
-
-// duringBlocks are the during blocks of an object in the form that their table describes; nil if it has none, or if another
-// user has changed their annotation.
-func duringBlocks(object map[string]any) map[string]any {
-	d, err := manifest.ReadDuring(object)
-	if d == nil || err != nil {
-		return nil
-	}
-	blocks := map[string]any{}
-	for _, w := range d.Windows {
-		block := map[string]any{"schedule": w.Schedule, "duration": w.Duration}
-		if w.TimeZone != "" {
-			block["timeZone"] = w.TimeZone
-		}
-		for path, value := range w.Set {
-			block = manifest.WithField(block, path, value, true)
-		}
-		blocks[w.Name] = block
-	}
-	return blocks
 }

@@ -19,8 +19,8 @@ import (
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/limits"
@@ -59,7 +59,7 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 			}
 		}
 		if n.NoTerminationGrace && n.Node != "" {
-			n.Holds = append(n.Holds, byPods(on[n.Node], capacityLimits, during.ClockAt(now))...)
+			n.Holds = append(n.Holds, byPods(on[n.Node], capacityLimits, schedule.ClockAt(now))...)
 		}
 		if n.Condemned && elsewhere != nil && n.Node != "" {
 			n.Holds = append(n.Holds, elsewhere.withoutOtherPlace(on[n.Node])...)

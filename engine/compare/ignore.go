@@ -41,28 +41,5 @@ func withoutField(obj map[string]any, path string) map[string]any {
 	}
 	obj = runtime.DeepCopyJSON(obj)
 	unstructured.RemoveNestedField(obj, steps...)
-	return withoutSwitch(obj, path)
-}
-
-// withoutSwitch is an object whose during blocks do not set the field that contains a path: it belongs to its writer at all
-// times.
-func withoutSwitch(obj map[string]any, path string) map[string]any {
-	d, err := manifest.ReadDuring(obj)
-	if err != nil || d == nil {
-		return obj
-	}
-	for _, unit := range d.Paths() {
-		if path != unit && !strings.HasPrefix(path, unit+".") {
-			continue
-		}
-		delete(d.Base, unit)
-		for _, w := range d.Windows {
-			delete(w.Set, unit)
-		}
-	}
-	d.Windows = slices.DeleteFunc(d.Windows, func(w manifest.DuringWindow) bool { return len(w.Set) == 0 })
-	if without, err := manifest.WithDuring(obj, d); err == nil {
-		return without
-	}
 	return obj
 }

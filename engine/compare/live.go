@@ -71,20 +71,20 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		return Comparison{}, err
 	}
 	live := index(objects)
-	drift, err := drifts(opts.Base, head, live, opts.Now)
+	drift, err := drifts(opts.Base, head, live)
 	if err != nil {
 		return Comparison{}, err
 	}
 	if without, found := Without(head, drift, opts.Ignore); found {
 		head = without
-		if drift, err = drifts(opts.Base, head, live, opts.Now); err != nil {
+		if drift, err = drifts(opts.Base, head, live); err != nil {
 			return Comparison{}, err
 		}
 	}
 	if opts.Predict == nil {
 		opts.Predict = locally
 	}
-	targets, err := targetsOf(ctx, head, opts.Base, live, opts.Predict, opts.Now)
+	targets, err := targetsOf(ctx, head, opts.Base, live, opts.Predict)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -118,10 +118,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		}
 		over = nil
 	}
-	for _, o := range over {
-		o.Defaulted = undated(o.Defaulted) // as the removal starts with
-		before.Objects = append(before.Objects, o)
-	}
+	before.Objects = append(before.Objects, over...)
 	before.Others = undeclared(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster, notes)
@@ -138,17 +135,9 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	return found, found.addRemovals(ctx, over, nodes, opts.Predict, opts.Now)
 }
 
-// drifts are the differences of live objects from a configuration with the values of now.
-func drifts(base, head compile.Result, live map[manifest.Key]map[string]any, now time.Time) ([]plan.Drift, error) {
-	applied, err := at(base.Objects, now)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := at(head.Objects, now)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Drifts(applied, spelledAs(wanted, live), live, kube.FieldManager)
+// drifts are the differences of live objects from a configuration.
+func drifts(base, head compile.Result, live map[manifest.Key]map[string]any) ([]plan.Drift, error) {
+	return plan.Drifts(base.Objects, spelledAs(head.Objects, live), live, kube.FieldManager)
 }
 
 // addUpgrades adds differences between the versions of the control plane and of the nodes to a plan.
@@ -178,7 +167,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	if err != nil {
 		return p, err
 	}
-	p.Drift, err = drifts(base, head, live, now)
+	p.Drift, err = drifts(base, head, live)
 	addUpgrades(&p, head, live)
 	return p, err
 }

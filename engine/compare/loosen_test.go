@@ -14,9 +14,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -333,7 +333,7 @@ func TestLooserBudgetsAreFound(t *testing.T) {
 		loosens := len(p.Summary().Removable) > 0
 		was, is, more := typed(old), typed(now), ""
 		for range 60 {
-			clock := during.ClockAt(start.Add(time.Duration(rng.IntN(7*24*60)) * time.Minute))
+			clock := schedule.ClockAt(start.Add(time.Duration(rng.IntN(7*24*60)) * time.Minute))
 			nodes := 1 + rng.IntN(20)
 			for _, reason := range []karpv1.DisruptionReason{
 				karpv1.DisruptionReasonUnderutilized, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted,

@@ -41,15 +41,15 @@ func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, node
 func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
 	now time.Time) (Target, error) {
 	own := slices.DeleteFunc(slices.Clone(nodes), func(n plan.Node) bool { return n.Pool != manifest.Name(live) })
-	desired, err := plan.MarkRemoval(undated(live), own, now)
+	desired, err := plan.MarkRemoval(live, own, now)
 	if err != nil {
 		return Target{}, err
 	}
-	t := Target{Desired: desired, Live: live, before: live}
+	t := Target{Desired: desired, Live: live}
 	if t.predicted, _, err = predict(ctx, live, desired); err != nil {
 		return t, err
 	}
-	t.Unchanged, t.after = kube.Same(live, t.predicted), t.predicted
+	t.Unchanged = kube.Same(live, t.predicted)
 	return t, nil
 }
 
@@ -90,14 +90,12 @@ func removingPools(objects []map[string]any, head compile.Result) (pools []confi
 }
 
 // Released returns the last state of an object that lkeplan stops managing: without marks that keep a pool from creating or
-// replacing nodes, and with the values outside of all windows of its during blocks. It is nil if the object has neither.
+// replacing nodes. It is nil if the object has none.
 func Released(live map[string]any) map[string]any {
-	base := undated(live)
-	_, dated := manifest.Lookup(live, "metadata", "annotations", manifest.AnnotationDuring)
-	if _, draining := plan.ReadRemoval(live); !draining && !rollout.Waits(live) && !dated {
+	if _, draining := plan.ReadRemoval(live); !draining && !rollout.Waits(live) {
 		return nil
 	}
-	return rollout.Released(plan.ReleaseRemoval(base))
+	return rollout.Released(plan.ReleaseRemoval(live))
 }
 
 // release sets the last state of objects that are no longer managed.

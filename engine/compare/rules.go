@@ -9,8 +9,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -124,7 +124,7 @@ func ringRules(c compile.Result) map[string]string {
 	for i, r := range c.Rings {
 		rules[r.Name] = fmt.Sprintf("ring %d of %d, %s", i+1, len(c.Rings), strings.Join(r.Clusters, ", "))
 		if r.Soak > 0 {
-			rules[r.Name] += " for " + during.WriteDuration(r.Soak)
+			rules[r.Name] += " for " + schedule.WriteDuration(r.Soak)
 		}
 	}
 	return rules

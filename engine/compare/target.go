@@ -8,13 +8,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -35,9 +33,6 @@ type Target struct {
 
 	predicted map[string]any
 	conflicts []plan.Conflict
-	// before and after are Live and predicted in the form in which a plan compares them: with the values outside of all
-	// windows of during blocks.
-	before, after map[string]any
 }
 
 // Judged returns an error if applying the targets would make a change that is not in the plan: guards, windows and policies
@@ -54,7 +49,7 @@ func (c Comparison) Judged() error {
 			unjudged = append(unjudged, key.String()+": its creation")
 			continue
 		}
-		paths, err := changes[key].Unnamed(t.before, t.after)
+		paths, err := changes[key].Unnamed(t.Live, t.predicted)
 		if err != nil {
 			return fmt.Errorf("compare the target of %s with its plan: %w", key, err)
 		}
@@ -81,22 +76,18 @@ func locally(_ context.Context, live, desired map[string]any) (map[string]any, [
 
 // targetsOf predicts the results of applying head to the live objects, on all processors.
 func targetsOf(ctx context.Context, head, base compile.Result, live map[manifest.Key]map[string]any,
-	predict Predictor, now time.Time) ([]Target, error) {
+	predict Predictor) ([]Target, error) {
 	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(targets), func(i int) {
 		o := head.Objects[i]
-		targets[i], errs[i] = targetOf(ctx, head, base, o, live[o.Key()], predict, now)
+		targets[i], errs[i] = targetOf(ctx, head, base, o, live[o.Key()], predict)
 	})
 	return targets, cmp.Or(append(errs, ctx.Err())...)
 }
 
 func targetOf(ctx context.Context, head, base compile.Result, o config.Object, live map[string]any,
-	predict Predictor, now time.Time) (Target, error) {
-	effective, _, err := during.At(o.Manifest, now)
-	if err != nil {
-		return Target{}, err
-	}
-	t := Target{Desired: carried(kube.Spelled(head.Labelled(effective), live), live), Live: live}
+	predict Predictor) (Target, error) {
+	t := Target{Desired: carried(kube.Spelled(head.Labelled(o.Manifest), live), live), Live: live}
 	predicted, conflicts, err := predict(ctx, live, t.Desired)
 	if err != nil {
 		return t, err
@@ -104,7 +95,7 @@ func targetOf(ctx context.Context, head, base compile.Result, o config.Object, l
 	t.predicted, t.conflicts = predicted, slices.Concat(conflicts, keptByNodePlan(live, head.Owner()),
 		keptByDirectory(live, predicted, head, base))
 	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, predicted)
-	return t, t.declare(ctx, carried(head.Labelled(o.Manifest), live), predict)
+	return t, nil
 }
 
 // addTargets adds the objects of head to the states before and after an apply.
@@ -114,9 +105,9 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 		t := targets[i]
 		if t.Live != nil {
 			before.Objects = append(before.Objects,
-				config.Object{Addr: o.Addr, Manifest: t.before, Defaulted: t.before, Origins: o.Origins})
+				config.Object{Addr: o.Addr, Manifest: t.Live, Defaulted: t.Live, Origins: o.Origins})
 		}
-		o.Defaulted = t.after
+		o.Defaulted = t.predicted
 		after.Objects = append(after.Objects, o)
 		after.Conflicts[o.Key()] = t.conflicts
 	}

@@ -174,14 +174,6 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 		invalid[o.Addr] = len(v.errs) > 0
 		diags = append(diags, explain(*o, v.errs)...)
 		o.Defaulted = v.defaulted
-		if len(v.errs) == 0 {
-			wrong := checkDuring(validator, o)
-			for _, d := range wrong {
-				d.Detail += ofModule(*o)
-			}
-			invalid[o.Addr] = wrong.HasErrors()
-			diags = append(diags, wrong...)
-		}
 	}
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))

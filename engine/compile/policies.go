@@ -12,9 +12,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -177,7 +177,7 @@ func checkPeriods(g config.Guards) hcl.Diagnostics {
 
 func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {
 	for _, p := range periods {
-		schedule, err := during.ParseSchedule(p.Schedule)
+		read, err := schedule.Parse(p.Schedule)
 		detail := ""
 		switch {
 		case err != nil:
@@ -186,7 +186,7 @@ func checkSchedules(block, consequence string, periods []config.Period, g config
 		case strings.HasPrefix(p.Schedule, "@every"):
 			detail = fmt.Sprintf("%q depends on when it is evaluated. Write the minutes and hours at "+
 				"which the %s starts, such as \"0 16 * * fri\".", p.Schedule, block)
-		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
+		case read.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
 			detail = fmt.Sprintf("%q names a day that does not exist, so %s.", p.Schedule, consequence)
 		default:
 			continue

@@ -61,11 +61,7 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 		ring: gauge("ring_waiting_since_timestamp_seconds", "Since when revisions wait for the clusters of another ring, by "+
 			"this ring; absent if none waits.", "ring"),
 	}
-	m.switches = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "lkeplan_nodeplan_switches_total",
-		Help: "Switches of objects between values of during blocks, by reason: SettingsSwitched or SettingsSwitchFailed.",
-	}, []string{"namespace", "name", "reason"})
-	to.MustRegister(m.switches, m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source,
+	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source,
 		m.interval, m.ring)
 	return m
 }
@@ -112,7 +108,6 @@ func (m *reconcilerMetrics) Forget(namespace, name string) {
 	}
 	m.forgetStatus(namespace, name)
 	m.source.DeleteLabelValues(namespace, name)
-	m.switches.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
 }
 
 func (m *reconcilerMetrics) forgetStatus(namespace, name string) {
@@ -125,13 +120,6 @@ func (m *reconcilerMetrics) forgetStatus(namespace, name string) {
 func (m *reconcilerMetrics) SourceChecked(namespace, name string, now time.Time) {
 	if m != nil {
 		m.source.WithLabelValues(namespace, name).Set(float64(now.Unix()))
-	}
-}
-
-// Switched counts a switch of an object between values of during blocks, or a failed one.
-func (m *reconcilerMetrics) Switched(namespace, name, reason string) {
-	if m != nil {
-		m.switches.WithLabelValues(namespace, name, reason).Inc()
 	}
 }
 

@@ -137,20 +137,16 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 func (r *Reconciler) reconcile(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
 ) (ctrl.Result, error) {
-	earlier := r.switchSettings(ctx, np, nil) // first: it depends on no source and on no other NodePlan
 	if waits, err := r.dependencies(ctx, np); err != nil {
 		return ctrl.Result{}, err
 	} else if waits != "" {
 		setConditions(np, failed(lkeplanv1alpha1.ReasonDependency, "%s", waits))
-		return ctrl.Result{RequeueAfter: r.untilSwitch(np, max(r.DependencyInterval, minInterval))}, nil
+		return ctrl.Result{RequeueAfter: max(r.DependencyInterval, minInterval)}, nil
 	}
 	before := np.DeepCopy()
 	o := r.Worker.Work(ctx, np, record)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
-	}
-	if !o.unchanged { // what was applied may have other during blocks
-		r.switchSettings(ctx, np, earlier)
 	}
 	if o.current {
 		r.Counts.SourceChecked(np.Namespace, np.Name, r.Worker.Now())
@@ -201,29 +197,7 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	if !o.waitUntil.IsZero() { // slightly later, so that the time has passed
 		interval = min(interval, o.waitUntil.Sub(r.Worker.Now())+minInterval)
 	}
-	return r.untilSwitch(np, max(r.jittered(interval), minInterval))
-}
-
-// switchSettings switches values by the clock, and publishes the events.
-func (r *Reconciler) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan, before forms) (after forms) {
-	events, after := r.Worker.switchSettings(ctx, np, before)
-	for _, n := range events {
-		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
-		r.Counts.Switched(np.Namespace, np.Name, n.reason)
-		ctrl.LoggerFrom(ctx).Info("nodeplan switched settings", "reason", n.reason, "type", n.kind, "message", n.message)
-	}
-	return after
-}
-
-// untilSwitch shortens an interval to the next switch, or, if a switch failed, to the interval of retries.
-func (r *Reconciler) untilSwitch(np *lkeplanv1alpha1.NodePlan, interval time.Duration) time.Duration {
-	if slices.ContainsFunc(np.Status.Settings, func(s lkeplanv1alpha1.SettingsStatus) bool { return s.Message != "" }) {
-		interval = min(interval, retryInterval)
-	}
-	if next := np.Status.NextSwitch; next != nil {
-		interval = min(interval, max(next.Sub(r.Worker.Now()), minInterval))
-	}
-	return interval
+	return max(r.jittered(interval), minInterval)
 }
 
 func isSecret(from lkeplanv1alpha1.VariablesReference) bool { return from.Kind == "Secret" }

@@ -210,9 +210,6 @@ type NodePlanStatus struct {
 	Since      *time.Time `json:"since,omitempty"`    // when it got into its state
 	Outdated   *int       `json:"outdated,omitempty"` // nodes; empty while that is unknown
 	NextWindow *time.Time `json:"next_window,omitempty"`
-	// Settings are the objects with during blocks that are active, or whose values could not be switched, one line each.
-	Settings   []string   `json:"settings,omitempty"`
-	NextSwitch *time.Time `json:"next_switch,omitempty"`
 	Forecast   string     `json:"forecast,omitempty"` // of the current revision, and what has happened since
 	Message    string     `json:"message,omitempty"`  // if it is not ready
 	pools      []string
@@ -230,8 +227,7 @@ func nodePlanOf(np *lkeplanv1alpha1.NodePlan) NodePlanStatus {
 	s := np.Status
 	n := NodePlanStatus{
 		Namespace: np.Namespace, Name: np.Name, State: nodeplan.State(np), Applied: s.LastAppliedRevision,
-		Outdated: s.Outdated, Settings: nodeplan.Settings(np),
-		NextSwitch: moment(ptr.Deref(s.NextSwitch, metav1.Time{}).Time),
+		Outdated:   s.Outdated,
 		NextWindow: moment(ptr.Deref(s.NextWindow, metav1.Time{}).Time),
 	}
 	if s.LastAttemptedRevision != s.LastAppliedRevision {

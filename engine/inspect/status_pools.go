@@ -124,6 +124,16 @@ func drift(obj map[string]any) (says []Remark, err error) {
 	return says, err
 }
 
+// untyped is a typed object of a block, with its apiVersion and kind, which lists leave out.
+func untyped(block schemas.Block, typed any) (map[string]any, error) {
+	object, err := manifest.Untyped(typed)
+	if err != nil {
+		return nil, err
+	}
+	object["apiVersion"], object["kind"] = block.Object.APIVersion, block.Object.Kind
+	return object, nil
+}
+
 // objects are the pools of Linode and their classes, in the form of a plan.
 func (w *reader) objects() (objects []config.Object, err error) {
 	add := func(block schemas.Block, obj metav1.Object) error {
@@ -250,8 +260,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		}
 	}
 	if len(full) > 0 {
-		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ") +
-			setDuring(pool, "spec.limits", w.Now)})
+		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ")})
 	}
 	says = append(says, w.refusals(pool.Name)...)
 	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {

@@ -217,12 +217,6 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 		if n.Tried != "" {
 			p.Paragraph(2, "last attempted: %s", nodeplan.Short(n.Tried))
 		}
-		for _, line := range n.Settings {
-			p.Paragraph(2, "%s", line)
-		}
-		if n.NextSwitch != nil {
-			p.Paragraph(2, "next switch of values: %s", n.NextSwitch.Format("2006-01-02 15:04 UTC"))
-		}
 		if n.Forecast != "" {
 			p.Paragraph(2, "%s", n.Forecast)
 		}

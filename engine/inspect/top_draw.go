@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -297,7 +297,7 @@ func Age(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%dd", int(d.Hours()/24))
 	}
-	return during.WriteDuration(d)
+	return schedule.WriteDuration(d)
 }
 
 // cores writes an amount of CPU with one decimal at most.

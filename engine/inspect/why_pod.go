@@ -195,9 +195,6 @@ func (w *reader) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Li
 			if _, condemned := pool.Annotations[schemas.AnnotationRemoval]; condemned {
 				line.Text = "it is draining, and creates no nodes unless it is declared again."
 			}
-			if block := limitedDuring(pool, r.Text, w.Now); block != "" {
-				line.Text = strings.TrimSuffix(line.Text, ".") + block + "."
-			}
 			if _, ok := instancetype.ForPod(pool, pod); ok {
 				near = append(near, line)
 				continue

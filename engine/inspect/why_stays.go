@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
@@ -110,7 +110,7 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 			text += "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
 		default:
 			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts",
-				during.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
+				schedule.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
 		}
 		texts = append(texts, text)
 	}
@@ -196,19 +196,18 @@ func (w *reader) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (
 	case pool.Spec.Replicas != nil:
 		return []string{fmt.Sprintf("pool %s has a fixed number of nodes", pool.Name)}
 	case after == nil:
-		return []string{fmt.Sprintf("pool %s never removes nodes to save cost (consolidate_after is Never)%s", pool.Name,
-			setDuring(pool, "spec.disruption.consolidateAfter", w.Now))}
+		return []string{fmt.Sprintf("pool %s never removes nodes to save cost (consolidate_after is Never)", pool.Name)}
 	case d.ConsolidationPolicy == karpv1.ConsolidationPolicyWhenEmpty && pods > 0:
-		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes (policy WhenEmpty), and %s on the node%s",
-			pool.Name, are(pods, "pod"), setDuring(pool, "spec.disruption.consolidationPolicy", w.Now)))
+		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes (policy WhenEmpty), and %s on the node",
+			pool.Name, are(pods, "pod")))
 	}
 	since := nc.Status.LastPodEventTime.Time
 	if since.IsZero() {
 		since = nc.CreationTimestamp.Time
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
-		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s%s", w.age(since),
-			during.WriteDuration(*after), setDuring(pool, "spec.disruption.consolidateAfter", w.Now)))
+		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s", w.age(since),
+			schedule.WriteDuration(*after)))
 	}
 	return texts
 }
@@ -318,14 +317,14 @@ func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karp
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
-		n, err := b.GetAllowedDisruptions(during.ClockAt(w.Now), nodes)
+		n, err := b.GetAllowedDisruptions(schedule.ClockAt(w.Now), nodes)
 		switch {
 		case err != nil || n <= 0:
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s%s", b.Nodes, pool.Name,
-				diag.Counted(nodes, "node"), w.window(b, nodes), setDuring(pool, "spec.disruption.budgets", w.Now)))
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s", b.Nodes, pool.Name,
+				diag.Counted(nodes, "node"), w.window(b, nodes)))
 		case n <= len(going):
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows the disruption of %s at a time, and %s%s", b.Nodes,
-				pool.Name, diag.Counted(n, "node"), goes(going), setDuring(pool, "spec.disruption.budgets", w.Now)))
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows the disruption of %s at a time, and %s", b.Nodes,
+				pool.Name, diag.Counted(n, "node"), goes(going)))
 		}
 	}
 	return texts
@@ -369,7 +368,7 @@ func (w *reader) window(b karpv1.Budget, nodes int) string {
 	if b.Schedule == nil || b.Duration == nil {
 		return ""
 	}
-	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, during.WriteDuration(b.Duration.Duration))
+	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, schedule.WriteDuration(b.Duration.Duration))
 	if end := w.opens(b, nodes); !end.IsZero() {
 		layout := "15:04 UTC"
 		if end.Sub(w.Now) >= 24*time.Hour {
@@ -383,18 +382,18 @@ func (w *reader) window(b karpv1.Budget, nodes int) string {
 // opens is when a budget that allows no disruption now next allows one; the zero time if that is
 // never, or not within a year.
 func (w *reader) opens(b karpv1.Budget, nodes int) time.Time {
-	schedule, err := during.ParseSchedule(*b.Schedule)
+	starts, err := schedule.Parse(*b.Schedule)
 	if err != nil {
 		return time.Time{}
 	}
 	lasts := b.Duration.Duration
 	at := w.Now.UTC()
-	for range during.MostTurns {
-		next := schedule.Next(at.Add(-lasts)).Add(lasts) // where the last window ends
+	for range schedule.MostTurns {
+		next := starts.Next(at.Add(-lasts)).Add(lasts) // where the last window ends
 		if !next.After(at) || next.After(w.Now.AddDate(1, 0, 0)) {
 			return time.Time{}
 		}
-		if n, err := b.GetAllowedDisruptions(during.ClockAt(next), nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(schedule.ClockAt(next), nodes); err == nil && n > 0 {
 			return next
 		}
 		at = next

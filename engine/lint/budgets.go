@@ -8,7 +8,7 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -50,7 +50,7 @@ func (c *checker) covers(text string, duration time.Duration) bool {
 	return covers
 }
 
-func (c *checker) leavesNoGap(s schedule, duration time.Duration) bool {
+func (c *checker) leavesNoGap(s cronSchedule, duration time.Duration) bool {
 	if s.err != nil || !s.fires {
 		return false
 	}
@@ -97,7 +97,7 @@ func neverOpens(c *checker, p *pool) {
 	when, another := "at all times", "give the budget a schedule and a duration"
 	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
 		when = fmt.Sprintf("at all times, because each window of %s lasts until the next one starts",
-			during.WriteDuration(b.Duration.Duration))
+			schedule.WriteDuration(b.Duration.Duration))
 		another = "set a duration that ends before the next window starts"
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
@@ -181,7 +181,7 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 	c.report(p.object.Addr, path,
 		"Nodes expire %s after their creation, even while a budget blocks disruption. Karpenter drains them without "+
 			"creating replacements first. Set expire_after = \"Never\", or suppress this warning with the comment "+
-			"\"# lkeplan:ignore expiry-without-budget REASON\".", during.WriteDuration(*expires))
+			"\"# lkeplan:ignore expiry-without-budget REASON\".", schedule.WriteDuration(*expires))
 }
 
 // joining is how long a Linode can take until its node is ready and pods have run for a moment.
@@ -193,7 +193,7 @@ func expiresTooSoon(c *checker, p *pool) {
 	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < joining {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
 			"Each node is drained %s after it was requested, and a Linode takes minutes to join the cluster: the pool keeps "+
-				"buying nodes on which no pod runs. Write \"10m\" or more, or \"Never\".", during.WriteDuration(*expires))
+				"buying nodes on which no pod runs. Write \"10m\" or more, or \"Never\".", schedule.WriteDuration(*expires))
 	}
 }
 
@@ -204,7 +204,7 @@ func shortExpiry(c *checker, p *pool) {
 			"Each node is drained %s after its creation, regardless of budgets, and Linode bills whole hours. To get "+
 				"new node images, set expire_after to several days, such as \"336h\". To save money, use consolidation in the "+
 				"disruption block.",
-			during.WriteDuration(*expires))
+			schedule.WriteDuration(*expires))
 	}
 }
 
@@ -222,5 +222,5 @@ func beforeHour(c *checker, p *pool) {
 		"Karpenter may remove a node %s after a pod was last added to it or removed from it. Linode bills whole hours, so "+
 			"you pay for the rest of the hour, and for another node if the pods come back. Write \"5m\" or more, such as "+
 			"\"15m\".",
-		during.WriteDuration(*after))
+		schedule.WriteDuration(*after))
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -35,7 +35,7 @@ type checker struct {
 	types     []*cloudprovider.InstanceType      // sold in the region, by price
 	asked     map[string]scheduling.Requirements // of templates without their labels
 	matches   map[string]cloudprovider.InstanceTypes
-	schedules map[string]schedule
+	schedules map[string]cronSchedule
 	covered   map[string]bool
 	hits      int // of all schedules
 }
@@ -53,7 +53,7 @@ type pool struct {
 func newChecker(in Input) *checker {
 	c := &checker{
 		in: in, asked: map[string]scheduling.Requirements{}, matches: map[string]cloudprovider.InstanceTypes{},
-		schedules: map[string]schedule{}, covered: map[string]bool{},
+		schedules: map[string]cronSchedule{}, covered: map[string]bool{},
 	}
 	if in.Catalog != nil && in.Cluster.Region != "" {
 		c.set = instancetype.New(in.Catalog, in.Cluster.Region, c.tier())
@@ -196,18 +196,18 @@ func Join(names []string, shown int) string {
 	}
 }
 
-// A schedule is the parsed schedule of a budget, or its error.
-type schedule struct {
+// A cronSchedule is the parsed schedule of a budget, or its error.
+type cronSchedule struct {
 	cron  cron.Schedule
 	err   error
 	fires bool // it has a date in the next years
 }
 
 // schedule reads a cron expression as Karpenter does.
-func (c *checker) schedule(text string) schedule {
+func (c *checker) schedule(text string) cronSchedule {
 	s, ok := c.schedules[text]
 	if !ok {
-		if s.cron, s.err = during.ParseSchedule(text); s.err == nil {
+		if s.cron, s.err = schedule.Parse(text); s.err == nil {
 			s.fires = !s.cron.Next(aYear).IsZero()
 		}
 		c.schedules[text] = s

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -32,17 +31,6 @@ func InventoryOf(entries []lkeplanv1alpha1.InventoryEntry) Inventory {
 func (i Inventory) Has(obj map[string]any) bool {
 	uid, listed := i[EntryOf(obj).ID]
 	return listed && (uid == "" || uid == manifest.UID(obj))
-}
-
-// HasKind reports whether objects of a kind are in the inventory.
-func (i Inventory) HasKind(kind schemas.Object) bool {
-	group, _, _ := strings.Cut(kind.APIVersion, "/")
-	for id := range i {
-		if strings.HasSuffix(id, "_"+group+"_"+kind.Kind) {
-			return true
-		}
-	}
-	return false
 }
 
 // After returns the sorted entries of a NodePlan that has applied objects: of the live

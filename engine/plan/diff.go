@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -29,17 +28,6 @@ func Diff(from, to State) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	readable, err := base.readable()
-	if err != nil {
-		return Plan{}, err
-	}
-	switched, err := variants(readable, head)
-	if err != nil {
-		return Plan{}, err
-	}
-	for _, v := range switched {
-		p.worsenDuring(v)
-	}
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
 	}
@@ -47,10 +35,10 @@ func Diff(from, to State) (Plan, error) {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
 	})
 	sortChanges(p.Changes)
-	if err := p.setImpacts(base, head, switched); err != nil {
+	if err := p.setImpact(base, head); err != nil {
 		return p, err
 	}
-	return p, p.cost(readable, head)
+	return p, p.cost(base, head)
 }
 
 // effects are the changes of objects with their effects on nodes, without their numbers of nodes.
@@ -331,9 +319,6 @@ func (p Plan) rolledClasses() map[string]Change {
 // origin is the place of a field in the source. A field that is missing has
 // none.
 func origin(o config.Object, path string) hcl.Range {
-	if strings.HasPrefix(path, duringField) {
-		return o.Origins.Find(path).Range
-	}
 	if written, ok := position(o.Manifest, path); ok {
 		return o.Origins.Find(written).Range
 	}

@@ -107,9 +107,6 @@ func poolEffects(old, changed object) func(string) outcome {
 			// Karpenter deletes them immediately, regardless of budgets (karpenter v1.14.1, controllers/static/deprovisioning).
 			return outcome{effect: DeleteNodes}
 		}
-		if switchesReplicas(path, changed.Object) && deeper(old.Object, changed.Object) > 0 {
-			return outcome{effect: DeleteNodes}
-		}
 		if replaced := before.DeepCopy(); replacePart(path, &replaced.Spec.Template, &after.Spec.Template) {
 			if replaced.Hash() != before.Hash() {
 				return outcome{effect: Roll}

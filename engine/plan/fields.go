@@ -15,7 +15,7 @@ var served = []string{
 }
 
 // flatten lists the fields of an object by path. Requirements and taints are identified by their keys, so that their order
-// does not matter; other lists are one value. A during block is the field during.NAME.
+// does not matter; other lists are one value.
 func flatten(obj map[string]any) map[string]any {
 	fields := map[string]any{}
 	for key, value := range obj {
@@ -32,8 +32,6 @@ func flatten(obj map[string]any) map[string]any {
 			flattenInto(fields, key, value)
 		}
 	}
-	delete(fields, "metadata.annotations["+manifest.AnnotationDuring+"]")
-	flattenDuring(fields, obj)
 	return fields
 }
 

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -120,18 +120,13 @@ type budget struct {
 func budgetOf(b karpv1.Budget) budget {
 	read := budget{reasons: b.Reasons, always: b.Schedule == nil && b.Duration == nil}
 	if !read.always {
-		schedule, duration := "", time.Duration(0)
-		if b.Schedule != nil {
-			schedule = *b.Schedule
-		}
-		if b.Duration != nil {
-			duration = b.Duration.Duration
-		}
 		var err error
-		if read.schedule, err = during.ParseSchedule(schedule); err != nil {
+		if read.schedule, err = schedule.Parse(ptr.Deref(b.Schedule, "")); err != nil {
 			return budget{always: true}
 		}
-		read.duration = duration
+		if b.Duration != nil {
+			read.duration = b.Duration.Duration
+		}
 	}
 	nodes := karpv1.GetIntStrFromValue(b.Nodes)
 	read.percent = nodes.Type == intstr.String
@@ -300,21 +295,12 @@ func changedPool(c Change, base, head side) object {
 	return head.others[i]
 }
 
-// allows returns the consolidation of a pool at any time, with the values of its during blocks; all if only its nodes
-// are known.
+// allows returns the consolidation of a pool; all if only its nodes are known.
 func allows(o object) consolidation {
 	if o.pool == nil {
 		return consolidatesUnderutilized
 	}
-	most := consolidationOf(o.pool)
-	forms, err := variantsOf(o)
-	if err != nil { // changed by another user: it does not switch
-		return most
-	}
-	for _, form := range forms {
-		most = max(most, consolidationOf(form.pool))
-	}
-	return most
+	return consolidationOf(o.pool)
 }
 
 const weight = "spec.weight"
@@ -326,10 +312,7 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		_, stays := head.byKey[o.Key()]
 		return existed && stays || slices.ContainsFunc(head.others, func(other object) bool { return other.Key() == o.Key() })
 	}
-	reordered := !slices.Equal(byWeight(base.objects, head.others, stay), byWeight(head.objects, head.others, stay)) ||
-		slices.ContainsFunc(slices.Concat(base.objects, head.objects, head.others), func(o object) bool {
-			return stay(o) && switchesWeight(o) // the order at each time is not computed
-		})
+	reordered := !slices.Equal(byWeight(base.objects, head.others, stay), byWeight(head.objects, head.others, stay))
 	for i, c := range p.Changes {
 		if c.Action == Forget {
 			continue
@@ -343,9 +326,6 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		case schemas.Pool.Object.Kind:
 			if c.Action == Update && changed(weight) && reordered {
 				all = append(all, loosener{change: i, least: consolidatesBalanced, fields: []string{weight}})
-			}
-			if fields := weighs(c); fields != nil { // the order at each time is not computed
-				all = append(all, loosener{change: i, least: consolidatesBalanced, fields: fields})
 			}
 		case schemas.NodeClass.Object.Kind:
 			was := base.class(c.Key())
@@ -369,12 +349,6 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		}
 	}
 	return all
-}
-
-// switchesWeight reports whether during blocks of a pool set its weight.
-func switchesWeight(o object) bool {
-	d, err := manifest.ReadDuring(o.Defaulted)
-	return o.pool != nil && err == nil && slices.Contains(d.Paths(), weight)
 }
 
 // byWeight are the names of pools among objects, and of other pools, in the order in which

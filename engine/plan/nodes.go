@@ -106,29 +106,7 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	readable, err := before.readable()
-	if err != nil {
-		return err
-	}
-	switched, err := variants(readable, after)
-	if err != nil {
-		return err
-	}
-	return p.setImpacts(before, after, switched)
-}
-
-// setImpacts sets what happens to the nodes at any time.
-func (p *Plan) setImpacts(base, head side, switched []variant) error {
-	if err := p.setImpact(base, head); err != nil {
-		return err
-	}
-	for _, v := range switched {
-		if err := v.plan.setImpact(v.base, v.head); err != nil {
-			return err
-		}
-		p.worsenImpact(v.plan)
-	}
-	return nil
+	return p.setImpact(before, after)
 }
 
 func (p *Plan) setImpact(base, head side) error {
@@ -172,24 +150,15 @@ func (p *Plan) setImpact(base, head side) error {
 			// A key has left the list of keys that change in place, and nodes do not have its value yet.
 			c.worsen(Roll, true)
 		}
-		if c.Action == Create && was.pool != nil && asks.pool != nil {
-			forms, err := variantsOf(head.byKey[key])
-			if err != nil {
-				return err
-			}
-			for _, form := range append(forms, object{pool: asks.pool}) {
-				if loosensAny(was.pool, form.pool) {
-					c.Loosens = true
-					c.worsen(MayRemove, false)
-				}
-			}
+		if c.Action == Create && was.pool != nil && asks.pool != nil && loosensAny(was.pool, asks.pool) {
+			c.Loosens = true
+			c.worsen(MayRemove, false)
 		}
 		if c.Effect != Roll {
 			c.Impact.Pace = nil
 		}
 		if replicas, static := lookup(c.New, "spec.replicas").(int64); static && c.Effect == DeleteNodes {
-			c.Impact.Deleted = max(0, c.Impact.Of-int(replicas),
-				min(c.Impact.Of, deeper(base.byKey[key].Object, head.byKey[key].Object)))
+			c.Impact.Deleted = max(0, c.Impact.Of-int(replicas))
 		}
 		if c.Loosens {
 			c.Impact.Removable = max(0, removable(asks, was, pools[c.Name])-c.Impact.Deleted)
@@ -204,7 +173,7 @@ func (p *Plan) setImpact(base, head side) error {
 func removable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
 		if !after.replaces(before, node) &&
-			(before.drifted(node) || after.pool == nil || after.allows() > consolidatesNone ||
+			(before.drifted(node) || after.pool == nil || after.allows > consolidatesNone ||
 				after.leads[node.Class] > before.leads[node.Class]) {
 			n++
 		}
@@ -304,8 +273,8 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 
 // judge decides whether the nodes of one pool match it.
 type judge struct {
-	pool         *karpv1.NodePool     // nil: none, or unknown
-	allows       func() consolidation // at any time
+	pool         *karpv1.NodePool // nil: none, or unknown
+	allows       consolidation
 	template     func() inplace.Template
 	requirements scheduling.Requirements
 	classes      map[string]string        // hashes by name
@@ -333,7 +302,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 			continue
 		}
 		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
-			allows: sync.OnceValue(func() consolidation { return allows(o) })}
+			allows: allows(o)}
 		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()
 			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {

@@ -7,7 +7,7 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
 // Pace is when the budgets of a pool allow a roll.
@@ -33,7 +33,7 @@ const (
 )
 
 // PaceOf evaluates the budgets with Karpenter's own code (karpenter v1.14.1, GetAllowedDisruptionsByReason) whenever a
-// budget or a during block of the pool starts or ends. If nodes are not counted, it assumes a hundred, to find out when
+// budget of the pool starts or ends. If nodes are not counted, it assumes a hundred, to find out when
 // any can be disrupted.
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
@@ -41,26 +41,20 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	if nodes == 0 {
 		counted = 100
 	}
-	forms, err := formsOf(pool)
+	schedules, err := schedulesOf(pool)
 	if err != nil {
 		return nil, err
 	}
 	pace := &Pace{}
 	first := -1
-	for at, turns := now, 0; at.Before(now.Add(year)) && turns < during.MostTurns; turns++ {
-		pool, until, err := forms.at(at, now.Add(year))
+	for at, turns := now, 0; at.Before(now.Add(year)) && turns < schedule.MostTurns; turns++ {
+		n, err := pool.GetAllowedDisruptionsByReason(schedule.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
 		if err != nil {
 			return nil, err
 		}
-		schedules, err := schedulesOf(pool)
-		if err != nil {
-			return nil, err
-		}
-		n, err := pool.GetAllowedDisruptionsByReason(during.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
-		if err != nil {
-			return nil, err
-		}
-		if n, until = min(n, counted), turnAt(schedules, at, until); turns == 0 {
+		n = min(n, counted)
+		until := turnAt(schedules, at, now.Add(year))
+		if turns == 0 {
 			pace.Closed = closed(pool, counted, now)
 		}
 		if n > 0 && first < 0 {
@@ -117,12 +111,12 @@ func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 			continue
 		}
 		// A budget that cannot be read allows none.
-		if n, err := b.GetAllowedDisruptions(during.ClockAt(at), nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(schedule.ClockAt(at), nodes); err == nil && n > 0 {
 			continue
 		}
 		text := b.Nodes
 		if b.Schedule != nil && b.Duration != nil {
-			text += fmt.Sprintf(" at %q for %s", *b.Schedule, during.WriteDuration(b.Duration.Duration))
+			text += fmt.Sprintf(" at %q for %s", *b.Schedule, schedule.WriteDuration(b.Duration.Duration))
 		}
 		budgets = append(budgets, text)
 	}
@@ -150,7 +144,7 @@ func schedulesOf(pool *karpv1.NodePool) (all []recurrence, err error) {
 		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
 			continue
 		}
-		s, err := during.ParseSchedule(*b.Schedule)
+		s, err := schedule.Parse(*b.Schedule)
 		if err != nil {
 			return nil, fmt.Errorf("read the schedule %q: %w", *b.Schedule, err)
 		}

@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/during"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
 // written is a pace in a few words.
@@ -86,84 +85,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// dated is a pool with budgets and during blocks that set other budgets.
-func dated(t *testing.T, budgets []any, windows ...manifest.DuringWindow) *karpv1.NodePool {
-	t.Helper()
-	obj, err := manifest.WithDuring(map[string]any{
-		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
-		"spec": map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "budgets": budgets}},
-	}, &manifest.During{Base: map[string]any{"spec.disruption.budgets": budgets}, Windows: windows})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := manifest.As[karpv1.NodePool](obj)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pool
-}
-
-func sets(name, schedule, duration string, budgets ...any) manifest.DuringWindow {
-	return manifest.DuringWindow{Name: name, Schedule: schedule, Duration: duration,
-		Set: map[string]any{"spec.disruption.budgets": budgets}}
-}
-
-func TestPaceFollowsDuringBlocks(t *testing.T) {
-	type budget = map[string]any
-	none, two := []any{budget{"nodes": "0"}}, []any{budget{"nodes": "2"}}
-	tests := []struct {
-		name string
-		pool *karpv1.NodePool
-		want string
-	}{
-		{"a block closes now", dated(t, two, sets("office", "0 6 * * mon-fri", "12h", none...)),
-			"now 0, wave 2, 2 waves, next Fri 18:00, by 0"},
-		{"a block opens later", dated(t, none, sets("night", "0 20 * * *", "8h", two...)),
-			"now 0, wave 2, 2 waves, next Fri 20:00, by 0"},
-		{"a block opens, and its budget starts later", dated(t, none, sets("night", "0 20 * * *", "8h",
-			budget{"nodes": "0", "schedule": "0 19 * * *", "duration": "3h30m"}, budget{"nodes": "2"})),
-			"now 0, wave 2, 2 waves, next Fri 22:30, by 0"},
-		{"the budgets are closed outside of the block and in it", dated(t, none, sets("night", "0 20 * * *", "8h",
-			budget{"nodes": "0%"})), "now 0, wave 0, 0 waves, never, by 0"},
-		{"a user has set other budgets", edited(dated(t, two, sets("office", "0 6 * * mon-fri", "12h", none...)), "1"),
-			"now 1, wave 1, 4 waves"},
-		{"a user has broken the blocks", withBlocks(dated(t, two, sets("office", "0 6 * * mon-fri", "12h", none...)),
-			"office"), "now 2, wave 2, 2 waves"},
-		{"a user has broken a schedule", dated(t, two, sets("office", "noon", "12h", none...)), "now 2, wave 2, 2 waves"},
-		{"a user has written other values", dated(t, two, manifest.DuringWindow{Name: "office", Schedule: "0 6 * * mon-fri",
-			Duration: "12h", Set: map[string]any{"spec.disruption.budgets": "none"}}), "now 2, wave 2, 2 waves"},
-		{"a block that is active all the time", dated(t, two, sets("always", "* * * * *", "90s", none...)),
-			"now 0, wave 0, 0 waves, never, by 0"},
-		{"a block that starts each minute of a day", dated(t, two, sets("friday", "* * * * fri", "90s", none...)),
-			"now 0, wave 2, 2 waves, next Sat 00:00, by 0"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			pace, err := PaceOf(tt.pool, 4, 0, 4, fridayNoon)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := written(pace); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-			if last := len(pace.Windows) - 1; !pace.Windows[0].From.Equal(fridayNoon) ||
-				!pace.Windows[last].Until.Equal(fridayNoon.Add(week)) {
-				t.Errorf("windows %v", pace.Windows)
-			}
-		})
-	}
-}
-
-func edited(pool *karpv1.NodePool, nodes string) *karpv1.NodePool {
-	pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: nodes}}
-	return pool
-}
-
-func withBlocks(pool *karpv1.NodePool, text string) *karpv1.NodePool {
-	pool.Annotations[manifest.AnnotationDuring] = text
-	return pool
-}
-
 // TestWindowsCoverTheWeek: one after the other, and as many nodes as Karpenter
 // says at any moment in them.
 func TestWindowsCoverTheWeek(t *testing.T) {
@@ -180,7 +101,7 @@ func TestWindowsCoverTheWeek(t *testing.T) {
 			t.Errorf("a window begins at %s, want %s", w.From, at)
 		}
 		for at = w.From; at.Before(w.Until); at = at.Add(time.Minute) {
-			n, err := pool.GetAllowedDisruptionsByReason(during.ClockAt(at), 5, karpv1.DisruptionReasonDrifted)
+			n, err := pool.GetAllowedDisruptionsByReason(schedule.ClockAt(at), 5, karpv1.DisruptionReasonDrifted)
 			if err != nil || n != w.Nodes {
 				t.Fatalf("at %s: %d nodes in the window, Karpenter says %d, %v", at, w.Nodes, n, err)
 			}

@@ -96,17 +96,6 @@ func (c Cost) Uncapped() Ceiling {
 	return c.Ceiling
 }
 
-// or is the range of a pool that costs one or the other: the lower floor, and the higher ceiling.
-func (c Cost) or(other Cost) Cost {
-	wide := Cost{Floor: min(c.Floor, other.Floor), FloorUnknown: c.FloorUnknown || other.FloorUnknown, Ceiling: c.Ceiling, By: c.By}
-	most := other.Ceiling
-	if !c.Ceiling.Unlimited && (most.Unlimited || most.Monthly > c.Ceiling.Monthly) {
-		wide.Ceiling, wide.By = most, other.By
-	}
-	wide.Ceiling.AtLeast = c.Ceiling.AtLeast || most.AtLeast
-	return wide
-}
-
 // capTo lowers the ceiling to that of a limits block, if that is lower.
 func (c *Cost) capTo(most Ceiling, by ...string) {
 	if c.Ceiling.or(most) == c.Ceiling {
@@ -168,13 +157,6 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 			admitted[string(text)] = allowed
 		}
 		c, nodes := boundsOf(o.pool, allowed.offers, allowed.nodes), allowed.nodes
-		forms, err := variantsOf(o)
-		if err != nil {
-			return nil, fmt.Errorf("price %s: %w", o.Addr, err)
-		}
-		for _, form := range forms {
-			c = c.or(boundsOf(form.pool, allowed.offers, allowed.nodes))
-		}
 		for _, l := range limits {
 			if l.covers(o.Name()) {
 				c.capTo(l.bound([]pricedPool{{o.Name(), nodes, c}}), l.addr)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -101,7 +101,7 @@ func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.T
 			staying++
 		}
 	}
-	may, err := typed.GetAllowedDisruptionsByReason(during.ClockAt(now.UTC()), initialized, karpv1.DisruptionReasonDrifted)
+	may, err := typed.GetAllowedDisruptionsByReason(schedule.ClockAt(now.UTC()), initialized, karpv1.DisruptionReasonDrifted)
 	if err != nil {
 		may = 0 // like Karpenter for a budget that it cannot read
 	}

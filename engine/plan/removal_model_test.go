@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -144,7 +144,7 @@ func (w *world) disrupt() {
 		}
 		return
 	}
-	may, err := pool.GetAllowedDisruptionsByReason(during.ClockAt(w.now), len(w.nodes), karpv1.DisruptionReasonDrifted)
+	may, err := pool.GetAllowedDisruptionsByReason(schedule.ClockAt(w.now), len(w.nodes), karpv1.DisruptionReasonDrifted)
 	if err != nil {
 		w.fatalf("budgets: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
 // WindowOpens is the first time from now on at which a window is open and no freeze is active. Without windows, it is
@@ -22,7 +22,7 @@ func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, er
 		return time.Time{}, err
 	}
 	at := now.UTC()
-	for end, turns := at.AddDate(1, 0, 0), 0; !at.IsZero() && at.Before(end) && turns < during.MostTurns; turns++ {
+	for end, turns := at.AddDate(1, 0, 0), 0; !at.IsZero() && at.Before(end) && turns < schedule.MostTurns; turns++ {
 		next := thaws(frozen, at)
 		if next.Equal(at) {
 			next = opensAt(open, at)
@@ -43,11 +43,11 @@ type recurrence struct {
 
 func recurrencesOf(periods []config.Period) (all []recurrence, err error) {
 	for _, p := range periods {
-		schedule, err := during.ParseSchedule(p.Schedule)
+		read, err := schedule.Parse(p.Schedule)
 		if err != nil {
 			return nil, fmt.Errorf("read the schedule of %q: %w", p.Name, err)
 		}
-		all = append(all, recurrence{schedule, p.Duration})
+		all = append(all, recurrence{read, p.Duration})
 	}
 	return all, nil
 }
@@ -62,7 +62,7 @@ func (t recurrence) startOf(at time.Time) time.Time {
 
 // thaws is the first time from at on at which no period is active.
 func thaws(periods []recurrence, at time.Time) time.Time {
-	for range during.MostTurns {
+	for range schedule.MostTurns {
 		until := at
 		for _, p := range periods {
 			if start := p.startOf(at); !start.IsZero() && start.Add(p.lasts).After(until) {

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -43,7 +43,7 @@ func (r Report) document(o Options) Document {
 		doc.Rolling = append(doc.Rolling, rollingOf(rolls))
 	}
 	for _, t := range r.Rings {
-		doc.Rings = append(doc.Rings, ringTurn{t.Ring, t.Clusters, during.WriteDuration(t.After)})
+		doc.Rings = append(doc.Rings, ringTurn{t.Ring, t.Clusters, schedule.WriteDuration(t.After)})
 	}
 	for _, v := range r.Verdicts {
 		doc.Guards = append(doc.Guards, guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until),

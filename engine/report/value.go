@@ -5,45 +5,19 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // fieldPath is the path of a field as the HCL block has it.
 func fieldPath(blockType, path string) string { return diag.OneLine(schemas.Written(blockType, path)) }
 
-// fieldValues writes the values of a field before and after a change. Those of a during block are its period and the values that
-// it replaces.
-func fieldValues(c plan.Change, f plan.Field) (before, after string) {
-	name, is := strings.CutPrefix(f.Path, schemas.DuringPath+".")
-	if !is {
-		return valueText(f.Path, f.Before), valueText(f.Path, f.After)
-	}
-	text := func(object map[string]any) string {
-		d, err := manifest.ReadDuring(object)
-		if err != nil || d == nil {
-			return ""
-		}
-		i := slices.IndexFunc(d.Windows, func(w manifest.DuringWindow) bool { return w.Name == name })
-		if i < 0 {
-			return ""
-		}
-		return diag.OneLine(during.Block(c.Block, d.Windows[i], d.Base))
-	}
-	before, after = text(c.Old), text(c.New)
-	if before != "" { // the values have arrows, too
-		before = "(" + before + ")"
-		if after != "" {
-			after = "(" + after + ")"
-		}
-	}
-	return before, after
+// fieldValues writes the values of a field before and after a change.
+func fieldValues(f plan.Field) (before, after string) {
+	return valueText(f.Path, f.Before), valueText(f.Path, f.After)
 }
 
 // valueText writes a value as the reader of HCL knows it, on one line; "" stands for

@@ -112,7 +112,7 @@ func (v escaper) entry(e entry, path func(string) string) entryView {
 			continue
 		}
 		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source, path)}
-		field.Before, field.After = fieldValues(e.Change, f)
+		field.Before, field.After = fieldValues(f)
 		switch {
 		case f.Before == nil:
 			field.Sign = "+"

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
 // escaper writes text from the configuration or the cluster, such as names, addresses and paths, in the way that a
@@ -194,7 +194,7 @@ func Changed(p plan.Plan) (list []ObjectChange) {
 		t := ObjectChange{Object: plainText(c.Addr), Effect: plainText.headline(c)}
 		for _, f := range c.Fields {
 			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+
-				turned(fieldValues(c, f)))
+				turned(fieldValues(f)))
 		}
 		list = append(list, t)
 	}
@@ -439,7 +439,7 @@ func (v escaper) turns(r Report) (lines []string) {
 		case t.After == 0:
 			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit"
 		default:
-			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit, " + during.WriteDuration(t.After) +
+			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit, " + schedule.WriteDuration(t.After) +
 				" after the merge at the earliest"
 		}
 		lines = append(lines, line)

@@ -21,7 +21,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -167,8 +167,8 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 		return in(Mismatch, "the directory of the cluster declares other rings in this revision; use the same module with the "+
 			"rings block in each directory")
 	case proof.Ready.Duration < soak:
-		return in(Soaking, "ready for %s of %s", during.WriteDuration(proof.Ready.Truncate(time.Second)),
-			during.WriteDuration(soak))
+		return in(Soaking, "ready for %s of %s", schedule.WriteDuration(proof.Ready.Truncate(time.Second)),
+			schedule.WriteDuration(soak))
 	}
 	s.State = Proven
 	return s

@@ -204,34 +204,7 @@ func Limited(o config.Object, nodes int) (config.Object, error) {
 	}
 	wave := map[string]any{"nodes": fmt.Sprint(nodes), "reasons": []any{"Drifted", "Underutilized"}}
 	manifest.Ensure(obj, "spec", "disruption")["budgets"] = append(own, wave)
-	var err error
-	o.Manifest, err = switched(obj, func(budgets []any) []any { return append(budgets, wave) })
-	if d, _ := manifest.ReadDuring(o.Manifest); d != nil && err == nil {
-		for _, w := range d.Windows {
-			if list, _ := w.Set[budgetsPath].([]any); len(list) > mostBudgets {
-				return o, fmt.Errorf("during block %q of NodePool %s has %d budgets, and a rollout needs one more; merge some of them",
-					w.Name, o.Name(), len(list)-1)
-			}
-		}
-	}
-	return o, err
-}
-
-const budgetsPath = "spec.disruption.budgets"
-
-// switched changes the budgets that the during blocks of a pool set, and those outside of all windows, if there are any such
-// blocks: a switch must keep the budget of a wave.
-func switched(pool map[string]any, change func([]any) []any) (map[string]any, error) {
-	d, err := manifest.ReadDuring(pool)
-	if err != nil || !slices.Contains(d.Paths(), budgetsPath) {
-		return pool, err
-	}
-	for _, values := range d.Values() {
-		if list, set := values[budgetsPath].([]any); set {
-			values[budgetsPath] = change(slices.Clone(list))
-		}
-	}
-	return manifest.WithDuring(pool, d)
+	return o, nil
 }
 
 func marked(o config.Object, mark string) config.Object {
@@ -262,12 +235,8 @@ func Released(pool map[string]any) map[string]any {
 		delete(manifest.Map(pool, "metadata"), "annotations")
 	}
 	disruption := manifest.Map(pool, "spec", "disruption")
-	without := func(own []any) []any { return own[:max(0, len(own)-1)] }
 	if own, ok := disruption["budgets"].([]any); ok && budgeted && len(own) > 0 {
-		disruption["budgets"] = without(own)
-		if released, err := switched(pool, without); err == nil {
-			pool = released
-		}
+		disruption["budgets"] = own[:len(own)-1]
 	}
 	return pool
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
 // waits describes the progress of a pool, and what it waits for.
@@ -74,4 +74,4 @@ func named(made []Node) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-func text(d time.Duration) string { return during.WriteDuration(d) }
+func text(d time.Duration) string { return schedule.WriteDuration(d) }

@@ -315,9 +315,3 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 
 // overLimits is the text of a Reason.
 const overLimits = "a node of any plan type of the pool would exceed the limits of the pool."
-
-// ExceedsLimits reports whether the text of a Reason is about the limits of the pool itself, and not about those of a
-// CapacityLimit or anything else.
-func ExceedsLimits(pool, text string) bool {
-	return text == overLimits || strings.HasPrefix(text, "NodePool "+pool+" has no capacity for a node of ")
-}

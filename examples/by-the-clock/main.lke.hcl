@@ -1,25 +1,25 @@
-# A pool that gets no new nodes at night.
+# A pool with a fixed number of nodes: five by day, three at night. Whoever sets the
+# variable changes the number, within the guards.
 
 cluster {
-  name   = "dev"
+  name   = "prod"
   region = "us-ord"
+}
+
+variable "nodes" {
+  type        = number
+  default     = 5
+  description = "The number of nodes of the pool web."
+}
+
+guards {
+  max_deleted_nodes = 2 # in the evening, from five to three
 }
 
 node_class "default" {}
 
-pool "general" {
+pool "web" {
   node_class   = node_class.default
-  requirements = { class = "standard", cpu = between(4, 8) }
-  limits       = { cpu = 400 }
-
-  disruption {
-    consolidate_after = "30m"
-  }
-
-  during "night" {
-    schedule  = "0 20 * * mon-fri"
-    duration  = "10h"
-    time_zone = "Europe/Berlin"
-    limits    = { cpu = 0 }
-  }
+  requirements = { class = "standard", cpu = 4 }
+  replicas     = var.nodes
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -109,13 +108,7 @@ func (d *Comparison) forecast(
 		if err != nil {
 			return result, err
 		}
-		_, values, err := during.Choose(in.Objects)
-		if err != nil {
-			return result, err
-		}
-		result, err = simulate.Run(ctx, in)
-		result.Notes = append(values, result.Notes...)
-		return result, err
+		return simulate.Run(ctx, in)
 	}
 	old, err := run(was, before)
 	if err != nil {

@@ -14,10 +14,12 @@ func TestGuidesInASandbox(t *testing.T) {
 		name       string
 		sandbox    []string
 		controller []string
+		tenant     bool // with the accounts that apply a NodePlan
 	}{
 		{name: "quickstart", sandbox: []string{"--cluster-name", "quickstart"}},
 		{name: "gpu", sandbox: []string{"--region", "us-southeast"}},
 		{name: "batch"},
+		{name: "by-the-clock", tenant: true},
 		{name: "critical"},
 		{name: "maintenance", controller: []string{"--maintenance-every", "3s"}},
 		{name: "office-hours"},
@@ -31,6 +33,11 @@ func TestGuidesInASandbox(t *testing.T) {
 			t.Parallel()
 			s := startSandbox(t, append([]string{"--cluster-name", "prod"}, guide.sandbox...)...)
 			s.installCRDs()
+			if guide.tenant {
+				for _, name := range []string{"rbac.yaml", "tenant.yaml", "approval.yaml"} {
+					s.kube("", "apply", "-f", "../../../kube/deploy/"+name)
+				}
+			}
 			s.startController(guide.controller...)
 			guidetest.Runner{Env: s.shell(), Sandbox: true}.Run(t, "../../../examples", guide.name)
 		})

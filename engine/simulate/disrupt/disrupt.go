@@ -44,7 +44,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
 // Cluster is a cluster in memory.
@@ -376,7 +376,7 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		seen := map[string]bool{}
 		at := now
-		for range during.MostTurns {
+		for range schedule.MostTurns {
 			if allowed := allowances(pools, at); !seen[allowed] {
 				seen[allowed] = true
 				if !yield(at) {
@@ -407,7 +407,7 @@ func timetables(pools []karpv1.NodePool) (all []timetable) {
 			if b.Schedule == nil || b.Duration == nil {
 				continue
 			}
-			if s, err := during.ParseSchedule(*b.Schedule); err == nil {
+			if s, err := schedule.Parse(*b.Schedule); err == nil {
 				all = append(all, timetable{s, b.Duration.Duration})
 			}
 		}
@@ -433,7 +433,7 @@ func allowances(pools []karpv1.NodePool, at time.Time) string {
 		for _, reason := range []karpv1.DisruptionReason{
 			karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonUnderutilized,
 		} {
-			fmt.Fprint(&b, pool.MustGetAllowedDisruptions(during.ClockAt(at), nodes, reason), " ")
+			fmt.Fprint(&b, pool.MustGetAllowedDisruptions(schedule.ClockAt(at), nodes, reason), " ")
 		}
 	}
 	return b.String()

@@ -18,8 +18,6 @@ import (
 // +kubebuilder:printcolumn:name="Window",type="string",JSONPath=".status.nextWindow"
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message"
 // +kubebuilder:printcolumn:name="Revision",type="string",JSONPath=".status.lastAppliedRevision",priority=1
-// +kubebuilder:printcolumn:name="During",type="string",JSONPath=".status.settings[*].active",priority=1
-// +kubebuilder:printcolumn:name="Switch",type="string",JSONPath=".status.nextSwitch",priority=1
 type NodePlan struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

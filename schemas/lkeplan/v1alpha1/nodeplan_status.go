@@ -22,13 +22,11 @@ const (
 	ReasonWaitingForRing    = "WaitingForRing" // the clusters of the previous ring have not proven the revision
 	ReasonPruning           = "Pruning"        // pools that are no longer in the source drain
 	ReasonHealthCheckFailed = "HealthCheckFailed"
-	ReasonProving           = "Proving"              // the revision is tried on a first wave of nodes
-	ReasonHeld              = "Held"                 // the first wave failed; the rest is not applied
-	ReasonRolledBack        = "RolledBack"           // the first wave failed; the previous revision is applied again
-	ReasonPlanned           = "Planned"              // the mode is PlanOnly
-	ReasonDriftCorrected    = "DriftCorrected"       // only of events: manual edits were reverted
-	ReasonSwitched          = "SettingsSwitched"     // only of events: a during block has started or ended
-	ReasonSwitchFailed      = "SettingsSwitchFailed" // only of events
+	ReasonProving           = "Proving"        // the revision is tried on a first wave of nodes
+	ReasonHeld              = "Held"           // the first wave failed; the rest is not applied
+	ReasonRolledBack        = "RolledBack"     // the first wave failed; the previous revision is applied again
+	ReasonPlanned           = "Planned"        // the mode is PlanOnly
+	ReasonDriftCorrected    = "DriftCorrected" // only of events: manual edits were reverted
 )
 
 // NodePlanStatus is the state of a NodePlan. Only the controller writes it, except for the
@@ -107,15 +105,6 @@ type NodePlanStatus struct {
 	// nothing waits.
 	// +optional
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
-
-	// Settings lists the objects with during blocks, and the blocks that are active.
-	// +optional
-	Settings []SettingsStatus `json:"settings,omitempty"`
-
-	// NextSwitch is when the next during block starts or ends. Absent if there is none
-	// within a year.
-	// +optional
-	NextSwitch *metav1.Time `json:"nextSwitch,omitempty"`
 
 	// Drift lists fields that others have set and that stay, because the source does not
 	// set them or driftIgnore allows them. All other edits are reverted, and an event
@@ -288,25 +277,6 @@ type CondemnedStatus struct {
 	SoonestEnd *metav1.Time `json:"soonestEnd,omitempty"`
 
 	// Message describes the progress and what blocks it, in one sentence.
-	// +optional
-	Message string `json:"message,omitempty"`
-}
-
-// SettingsStatus is the state of an object with during blocks.
-type SettingsStatus struct {
-	// Object is the kind and name of the object.
-	Object string `json:"object"`
-
-	// Active lists the names of the during blocks whose values apply. Absent outside of
-	// all of them.
-	// +optional
-	Active []string `json:"active,omitempty"`
-
-	// Next is when other values apply. Absent if that is not within a year.
-	// +optional
-	Next *metav1.Time `json:"next,omitempty"`
-
-	// Message explains why the object does not have the values of now.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

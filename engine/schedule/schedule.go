@@ -1,4 +1,6 @@
-package during
+// Package schedule reads the schedules of budgets, windows and freezes as Karpenter reads those of budgets, and writes their
+// durations.
+package schedule
 
 import (
 	"fmt"
@@ -12,9 +14,9 @@ import (
 // MostTurns limits the work on schedules that start or end each minute.
 const MostTurns = 20_000
 
-// ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does (v1.14.1, Budget.IsActive). The error
+// Parse reads the schedule of a budget, in UTC, as Karpenter does (v1.14.1, Budget.IsActive). The error
 // names the field that is invalid.
-func ParseSchedule(text string) (cron.Schedule, error) {
+func Parse(text string) (cron.Schedule, error) {
 	s, err := parse(text)
 	if err == nil || strings.HasPrefix(text, "@") {
 		return s, err
