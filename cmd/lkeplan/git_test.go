@@ -43,7 +43,7 @@ var every = flag.Int("every", nightly.Or(15, 1), "one of so many situations of G
 
 // ofProcess are the situations that depend on the process: its working directory, or the
 // environment that git or a typed command reads or changes.
-var ofProcess = []string{"from_elsewhere", "git_dir_alone", "git_dir_other", "hook", "other_owner"}
+var ofProcess = []string{"from_elsewhere", "hook", "other_owner"}
 
 // ofTwoNames are the situations in which the change renames the directory in its repository:
 // objects that were applied from the old directory are not pruned.

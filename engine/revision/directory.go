@@ -190,10 +190,12 @@ func (o Options) readVarFiles(fsys fs.FS, root string) (values []config.File, er
 			return nil, fmt.Errorf("--var-file %s: larger than %d bytes", name, syntax.MaxFileSize)
 		}
 		file := config.File{Name: name, Path: within(root, name)}
-		if file.Path == "" {
-			file.Data, err = os.ReadFile(name)
-		} else {
+		err = fs.ErrNotExist
+		if file.Path != "" {
 			file.Data, err = fs.ReadFile(fsys, file.Path)
+		}
+		if errors.Is(err, fs.ErrNotExist) { // outside of the repository, or ignored by Git
+			file.Data, err = os.ReadFile(name)
 		}
 		if err == nil && files.IsPointer(file.Data) {
 			err = files.Pointer(name)

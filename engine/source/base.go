@@ -3,10 +3,8 @@ package source
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 // point is where a change goes: a branch, or a commit on it.
@@ -78,15 +76,10 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 	return s.revision(base, why)
 }
 
-// changed reports whether the files of the directory differ in two commits. If one cannot be read, they
-// may.
+// changed reports whether the directory differs in two commits. If one cannot be read, it may.
 func (s *Source) changed(a, b commit) bool {
-	_, was, errA := newTree(commitTree{s.program, &atomic.Bool{}}, a.tree).find(s.dir, true)
-	_, is, errB := newTree(commitTree{s.program, &atomic.Bool{}}, b.tree).find(s.dir, true)
-	if errors.Is(errA, fs.ErrNotExist) && errors.Is(errB, fs.ErrNotExist) {
-		return false
-	}
-	return errA != nil || errB != nil || was.id != is.id
+	_, err := s.run("diff", "--quiet", "--no-ext-diff", "--no-textconv", a.id, b.id, "--", ":(top,literal)"+s.dir)
+	return err != nil
 }
 
 // onTrunk returns the base of a commit on the trunk.

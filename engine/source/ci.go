@@ -11,7 +11,7 @@ import (
 // A system is a CI system, recognized by the variables that it sets.
 type system struct {
 	name string
-	mark string // NAME or NAME=VALUE that it always sets
+	mark string // the variable that it always sets
 	// change are the variables with the target of a change, the most reliable first; trunk are the
 	// variables with the default branch, if there is no change.
 	change, trunk []word
@@ -23,11 +23,10 @@ type system struct {
 type word struct {
 	name   string
 	commit bool
-	only   string // NAME=VALUE that must hold as well; "" for nothing
 }
 
-// systems are CI systems, with their documented variables. If a system reports no branch, such as
-// CircleCI, the clone has to.
+// systems are CI systems, with their documented variables. In another one, the clone has to know the
+// default branch of its remote.
 func systems() []system {
 	branch := func(name string) word { return word{name: name} }
 	commit := func(name string) word { return word{name: name, commit: true} }
@@ -39,42 +38,13 @@ func systems() []system {
 				branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"), commit("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"),
 				branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME")},
 			trunk: []word{branch("CI_DEFAULT_BRANCH")}, before: []word{commit("CI_COMMIT_BEFORE_SHA")}, whole: `set the variable GIT_DEPTH: "0"`},
-		{name: "Bitbucket Pipelines", mark: "BITBUCKET_BUILD_NUMBER",
-			change: []word{branch("BITBUCKET_PR_DESTINATION_BRANCH"), commit("BITBUCKET_PR_DESTINATION_COMMIT")},
-			whole:  "clone with depth: full"},
-		{name: "Azure Pipelines", mark: "TF_BUILD", change: []word{branch("SYSTEM_PULLREQUEST_TARGETBRANCH")},
-			whole: "check out with fetchDepth: 0"},
-		{name: "Buildkite", mark: "BUILDKITE", change: []word{branch("BUILDKITE_PULL_REQUEST_BASE_BRANCH")},
-			trunk: []word{branch("BUILDKITE_PIPELINE_DEFAULT_BRANCH")}, whole: "clone without --depth"},
-		{name: "Jenkins", mark: "JENKINS_URL", change: []word{branch("CHANGE_TARGET")},
-			whole: "clone without the option of shallow clones, and with the target branch in the refspec"},
-		{name: "Drone", mark: "DRONE",
-			change: []word{{name: "DRONE_TARGET_BRANCH", only: "DRONE_BUILD_EVENT=pull_request"}},
-			trunk:  []word{branch("DRONE_REPO_BRANCH")},
-			before: []word{{name: "DRONE_COMMIT_BEFORE", commit: true, only: "DRONE_BUILD_EVENT=push"}}, whole: "clone with depth: 0"},
-		{name: "Woodpecker", mark: "CI=woodpecker", change: []word{branch("CI_COMMIT_TARGET_BRANCH")},
-			trunk: []word{branch("CI_REPO_DEFAULT_BRANCH")}, whole: "clone with partial: false and depth: 0"},
-		{name: "Travis CI", mark: "TRAVIS", change: []word{{name: "TRAVIS_BRANCH", only: "TRAVIS_EVENT_TYPE=pull_request"}},
-			whole: "clone with depth: false"},
-		{name: "CodeBuild", mark: "CODEBUILD_BUILD_ID", change: []word{branch("CODEBUILD_WEBHOOK_BASE_REF")},
-			whole: "clone with the depth Full"},
-		{name: "Prow", mark: "PROW_JOB_ID", change: []word{commit("PULL_BASE_SHA"), branch("PULL_BASE_REF")},
-			whole: "clone with clone_depth: 0"},
-		{name: "CircleCI", mark: "CIRCLECI", whole: "check out with the method full"},
 	}
-}
-
-// present reports whether a variable is set, or has a value: NAME, or NAME=VALUE.
-func (s *Source) present(condition string) bool {
-	name, value, exact := strings.Cut(condition, "=")
-	set := s.getenv(name)
-	return set != "" && (!exact || set == value)
 }
 
 // ci returns the CI system of this process; the zero system for none.
 func (s *Source) ci() system {
 	for _, sys := range systems() {
-		if s.present(sys.mark) {
+		if s.getenv(sys.mark) != "" {
 			return sys
 		}
 	}
@@ -85,7 +55,7 @@ func (s *Source) ci() system {
 func (s *Source) values(words []word) (points []point) {
 	for _, w := range words {
 		value := s.getenv(w.name)
-		if strings.Trim(value, "0") == "" || value == "false" || w.only != "" && !s.present(w.only) {
+		if strings.Trim(value, "0") == "" || value == "false" {
 			continue
 		}
 		points = append(points, point{

@@ -60,10 +60,8 @@ type entry struct {
 // The modes of entries that are more than files.
 const (
 	modeTree      = "40000"
-	modeFile      = "100644"
 	modeLink      = "120000"
 	modeSubmodule = "160000"
-	modeOther     = "" // what Git does not store, such as a pipe
 )
 
 // entries reads a tree. Git sorts the entries, directories as if they ended in a slash.

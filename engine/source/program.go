@@ -27,27 +27,25 @@ type program struct {
 
 	objects  string // the directory
 	boundary string // the file with the oldest commits of a shallow clone
+	index    string // the file
 
 	mu    sync.Mutex
 	batch *batch // nil before the first question, and after it has ended
-	attrs *batch // like batch, for attributes
 
 	remotes func() ([]string, error) // their names
 
-	nameless map[string]bool // of namelessFilters; nil before the first question
-	known    map[string]object
-	size     int64 // of the known objects
+	known map[string]object
+	size  int64 // of the known objects
 }
 
-// open finds the repository around a directory. If GIT_DIR is set, as in Git hooks, it has to name the
-// same repository. The error is ErrNoRepository for a plain directory, and errNoProgram if git is not
-// installed.
+// open finds the repository around a directory. The variables of a hook, such as GIT_DIR, may be about
+// another one, and do not count. The error is ErrNoRepository for a plain directory, and errNoProgram if git
+// is not installed.
 func (s *Source) open(ctx context.Context, abs string) error {
 	if linked, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = linked
 	}
-	around, asked := DotGit(abs), s.getenv("GIT_DIR")
-	if around == "" && asked == "" {
+	if DotGit(abs) == "" {
 		return ErrNoRepository
 	}
 	path, err := exec.LookPath("git")
@@ -59,31 +57,18 @@ func (s *Source) open(ctx context.Context, abs string) error {
 		out, err := p.run("remote")
 		return strings.Fields(out), err
 	})
-	if around == "" {
-		tree := s.getenv("GIT_WORK_TREE")
-		for name, value := range map[string]string{"GIT_DIR": asked, "GIT_WORK_TREE": tree} {
-			value, err := filepath.Abs(value) // without GIT_WORK_TREE it is the working directory
-			if err != nil {
-				return err
-			}
-			p.env = append(p.env, name+"="+value)
-		}
-	}
 	out, err := p.run("rev-parse", "--show-toplevel", "--absolute-git-dir", "--is-shallow-repository",
-		"--git-path", "objects", "--git-path", "shallow")
+		"--git-path", "objects", "--git-path", "shallow", "--git-path", "index")
 	if err != nil {
 		return fmt.Errorf("read the Git repository of %s: %w", abs, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(lines) != 5 {
+	if len(lines) != 6 {
 		return fmt.Errorf("read the Git repository of %s: unexpected answer from git, which may be too old: %q", abs, out)
 	}
 	s.top, p.shallow, p.objects, p.boundary = lines[0], lines[2] == "true", p.absolute(lines[3]), p.absolute(lines[4])
+	p.index = p.absolute(lines[5])
 	s.program, s.submodule = p, strings.Contains(filepath.ToSlash(lines[1]), "/.git/modules/")
-	if around != "" && asked != "" && !samePlace(asked, lines[1]) {
-		return advise(fmt.Errorf("GIT_DIR names the repository %s, but %s is in %s", asked, abs,
-			lines[1]), "unset GIT_DIR GIT_WORK_TREE")
-	}
 	return nil
 }
 
@@ -93,15 +78,6 @@ func (p *program) absolute(name string) string {
 		return name
 	}
 	return filepath.Join(p.dir, name)
-}
-
-func samePlace(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // environment is the environment of git: that of the user, without variables that select another

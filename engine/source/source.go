@@ -2,8 +2,7 @@
 // regardless of uncommitted changes, and finds the commit that a change starts from: the base.
 //
 // It uses the program git, which supports linked worktrees, alternates, partial and shallow clones
-// and SHA-256, and checks the owner of a repository. Without git, it can read only a working tree, by
-// its index, and a file that Git may convert is an error.
+// and SHA-256, and checks the owner of a repository.
 //
 // It reads only local files: it fetches nothing, runs nothing in the repository's Git configuration,
 // and does not parse the files.
@@ -155,52 +154,25 @@ func (s *Source) At(ref string) (Revision, error) {
 	return s.revision(c, "")
 }
 
-// ambiguous refuses a name that a branch and a tag on different commits share: Git prefers the tag, so
-// a user who can push tags would select the base.
+// ambiguous refuses a name of several things, such as a branch and a tag: Git prefers the tag, so a user
+// who can push tags would select the base.
 func (s *Source) ambiguous(ref string) error {
-	short := ref
-	if i := strings.IndexAny(ref, "~^@:"); i >= 0 {
-		short = ref[:i]
+	cmd, said := s.command(s.ctx, "-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", ref+"^{commit}")
+	if cmd.Run() == nil && strings.Contains(said.String(), "is ambiguous") {
+		return fmt.Errorf("find %s: this is the name of a branch and of a tag; write the full name, such as "+
+			"--base git:refs/remotes/%s", ref, ref)
 	}
-	var names []string
-	ids := map[string]bool{}
-	for _, kind := range []string{"refs/heads/", "refs/remotes/", "refs/tags/"} {
-		c, err := s.commit(kind + short)
-		if errors.Is(err, errMissing) || short == "" {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("find %s: %w", kind+short, err)
-		}
-		names, ids[c.id] = append(names, kind+short), true
-	}
-	if len(ids) < 2 {
-		return nil
-	}
-	return fmt.Errorf("find %s: %s are different commits; write the full name, such as --base git:%s%s", short,
-		strings.Join(names, " and "), names[0], strings.TrimPrefix(ref, short))
+	return nil // another error is found again
 }
 
-// notFound explains why there is no commit with a name, and how to get it.
+// notFound explains how to get a commit that this clone lacks.
 func (s *Source) notFound(ref string) error {
-	if i := strings.IndexAny(ref, "~^"); i > 0 {
-		if c, err := s.commit(ref[:i]); err == nil {
-			for len(c.parents) > 0 { // back to the oldest commit
-				before, err := s.commit(c.parents[0])
-				if err != nil {
-					return advise(fmt.Errorf("find %s: the commits before %.12s are not in this clone", ref, c.id), s.deepen())
-				}
-				c = before
-			}
-			return fmt.Errorf("find %s: %.12s is the first commit, and %s would be before it", ref, c.id, ref)
-		}
-	}
 	if _, err := s.commit("HEAD"); err != nil {
 		return s.unborn(err)
 	}
 	err := fmt.Errorf("git:%s: this clone has no such commit, branch or tag", ref)
 	if remote, _ := s.remote(); remote != "" {
-		return advise(err, s.git("fetch "+remote))
+		return advise(err, s.fetch(remote, ""))
 	}
 	return err
 }

@@ -138,7 +138,7 @@ func TestRepositoryConfigurationRunsNothing(t *testing.T) {
 		{"core.gitProxy", evil}, {"core.askPass", evil}, {"core.editor", evil}, {"core.alternateRefsCommand", evil},
 		{"credential.helper", evil}, {"diff.external", evil}, {"gpg.program", evil}, {"interactive.diffFilter", evil},
 		{"filter.x.smudge", evil}, {"filter.x.process", evil}, {"filter.x.clean", evil}, {"filter.x.required", "true"},
-		{"alias.ls-files", "!" + evil}, {"alias.check-attr", "!" + evil}, {"alias.hash-object", "!" + evil}, {"diff.x.textconv", evil}, {"merge.x.driver", evil},
+		{"alias.ls-files", "!" + evil}, {"alias.add", "!" + evil}, {"alias.write-tree", "!" + evil}, {"diff.x.textconv", evil}, {"merge.x.driver", evil},
 		{"alias.cat-file", "!" + evil}, {"alias.rev-parse", "!" + evil}, {"alias.merge-base", "!" + evil},
 		{"protocol.allow", "always"}, {"protocol.ext.allow", "always"}, {"protocol.file.allow", "always"},
 		{"remote.origin.uploadpack", evil}, {"pager.cat-file", evil}, {"pager.merge-base", evil},
@@ -185,52 +185,19 @@ func TestWorkingTreeFileSystem(t *testing.T) {
 	gitRun(t, repo, "init", "-q")
 	gitRun(t, repo, "config", "core.autocrlf", "true")
 	gitRun(t, repo, "add", "sub")
-	for _, path := range []string{os.Getenv("PATH"), t.TempDir()} { // the second one has no git
-		git := path == os.Getenv("PATH")
-		t.Setenv("PATH", path)
-		if !git {
-			write(t, repo, map[string]string{"a.lke.hcl": "a"})
-		}
-		work, err := Working(t.Context(), repo)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := fstest.TestFS(work, "a.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
-			t.Error(err)
-		}
-		if _, err := fs.Stat(work, ".git"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the working tree has .git: %v", err)
-		}
-	}
-}
-
-// TestConversionNeedsGit: the library cannot make it.
-func TestConversionNeedsGit(t *testing.T) {
-	repo := t.TempDir()
-	write(t, repo, map[string]string{"a": "a\n", "b": "b\n", "c": "c\n"})
-	gitRun(t, repo, "init", "-q")
-	gitRun(t, repo, "add", "-A")
-	gitRun(t, repo, "update-index", "--skip-worktree", "c")
-	if err := os.Remove(filepath.Join(repo, "c")); err != nil {
-		t.Fatal(err)
-	}
-	write(t, repo, map[string]string{"a": "other\n", "b": "b\r\n"})
-	t.Setenv("PATH", t.TempDir())
 	work, err := Working(t.Context(), repo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := fs.ReadFile(work, "a"); string(got) != "other\n" {
-		t.Errorf("a is %q, %v", got, err)
+	if err := fstest.TestFS(work, "a.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
+		t.Error(err)
 	}
-	for name, want := range map[string]string{"b": "install git", "c": "skip-worktree"} {
-		if got, err := fs.ReadFile(work, name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s is %q, %v; want %s", name, got, err, want)
-		}
+	if _, err := fs.Stat(work, ".git"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the working tree has .git: %v", err)
 	}
-	write(t, repo, map[string]string{".gitattributes": "a filter=x\n"})
-	if got, err := fs.ReadFile(work, "a"); err == nil || !strings.Contains(err.Error(), "install git") {
-		t.Errorf("with a filter, a is %q, %v", got, err)
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Working(t.Context(), repo); !errors.Is(err, ErrNoRepository) {
+		t.Errorf("without git: %v", err)
 	}
 }
 

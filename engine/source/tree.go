@@ -24,13 +24,14 @@ import (
 // working tree. It has only what Git stores: no times, no owners. It does not follow links; submodules
 // are neither files nor directories.
 type treeFS struct {
-	tree    tree
+	tree    commitTree
 	id      string // of the root
 	ignores *ignores
+	refused map[string]error // files that must not be read; nil for a commit
 }
 
-func newTree(of tree, root string) treeFS {
-	return treeFS{of, root, &ignores{of: map[string][]gitignore.Pattern{}}}
+func newTree(of commitTree, root string) treeFS {
+	return treeFS{tree: of, id: root, ignores: &ignores{of: map[string][]gitignore.Pattern{}}}
 }
 
 // ignores are the patterns in .sourceignore files, by directory, with those of the parent directories.
@@ -39,15 +40,7 @@ type ignores struct {
 	of map[string][]gitignore.Pattern
 }
 
-// tree is the content of a treeFS. Its entries have the IDs.
-type tree interface {
-	// list returns the entries of a directory.
-	list(id string) ([]entry, error)
-	// file returns a file, or a link with its target.
-	file(id string) (object, error)
-}
-
-// commitTree is the tree of a commit.
+// commitTree reads a tree and its files.
 type commitTree struct {
 	program *program
 	lacks   *atomic.Bool // a requested object is not in this clone
@@ -110,12 +103,13 @@ func (t treeFS) open(name string) (fs.File, error) {
 	switch e.mode {
 	case modeSubmodule:
 		return nil, inSubmodule(at)
-	case modeOther:
-		return nil, errors.New("it is not a file")
 	case modeTree:
 		entries, err := t.tree.list(e.id)
 		entries = slices.SortedFunc(slices.Values(entries), func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 		return &treeDir{info: info, entries: entries, of: t, at: at}, err
+	}
+	if err := t.refused[at]; err != nil {
+		return nil, err
 	}
 	o, err := t.tree.file(e.id)
 	if err != nil {
@@ -300,7 +294,7 @@ func modeOf(mode string) fs.FileMode {
 		return fs.ModeDir | 0o755
 	case modeLink:
 		return fs.ModeSymlink | 0o644
-	case modeSubmodule, modeOther:
+	case modeSubmodule:
 		return fs.ModeIrregular
 	}
 	return 0o644
