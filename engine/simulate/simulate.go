@@ -2,14 +2,12 @@
 // the pods none: by Karpenter's own scheduler and by the provider's own choice of plan
 // types, in this process, without a cluster.
 //
-//   - Run and Change begin without nodes: a configuration, and one that takes its place (simulate.go, consolidation.go).
-//     What Karpenter does next, package disrupt says.
-//   - Place asks for the pods that wait in a cluster as it is (live.go).
-//   - Replay lets pods come and go over time, and bills the nodes (replay.go, ledger.go).
-//   - Sweep tries caps on the size of nodes, and classes of plans (sweep.go).
-//
-// All of them work on a cluster in memory (cluster.go, memory.go), of which a pass of the scheduler
-// (pass.go, for many pods packing.go, and for those that spread over nodes spread.go) places pods, and refusal.go explains the pods that are left.
+// Run and Change begin without nodes, for a configuration and for one that takes its place; Place takes the pods that wait in
+// a cluster as it is. Each works on a cluster in memory in these steps: package workload reads the pods; the usable pools and
+// the nodes of static pools are created; passes of Karpenter's scheduler (pass.go; packing.go for many pods, spread.go for
+// those that spread over nodes) place pods until no more get a node, and linode.Chooser chooses the plan type of each node, as
+// the controller does. refusal.go explains the pods that are left, and consolidation.go carries out what package disrupt finds
+// with Karpenter's own methods.
 //
 // It is pure: objects, prices and pods come in, nodes and refusals go out, the same ones
 // each time. It reads no files and keeps nothing from one simulation to the next.
