@@ -40,7 +40,7 @@ const FieldManager = "lkeplan"
 const InventoryLabel = "lkeplan.dev/part-of"
 
 // OriginAnnotation is the directory of the cluster from which lkeplan apply applied an
-// object. Objects that an older release applied do not have it.
+// object.
 const OriginAnnotation = "lkeplan.dev/directory"
 
 // NodePlanOwner is the prefix of the label's value if a NodePlan owns the object:

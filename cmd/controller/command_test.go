@@ -93,8 +93,7 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 	}
 }
 
-// TestReleaseOfReconciler: the reconciler checks required_version with its release, and compares
-// releases that compile the same files differently.
+// TestReleaseOfReconciler: the reconciler checks required_version with its release.
 func TestReleaseOfReconciler(t *testing.T) {
 	for version, want := range map[string]string{"v0.3.1": "v0.3.1", "devel-1f2c3d4a5b6c": ""} {
 		s := settings{kubeconfig: kubeconfig(t), leaderElect: "false", logLevel: "info", logFormat: "text", version: version}

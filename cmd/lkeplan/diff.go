@@ -110,7 +110,6 @@ func newDiff(env *env) *cobra.Command {
 		"skip directories that the change does not affect")
 	out.Add(cmd)
 	d.Effects().And(d.NodesEffects(), out.Effects()).RejectUnused(cmd)
-	d.AcceptOldNodes(cmd)
 	return cmd
 }
 

@@ -72,7 +72,6 @@ func newDoctor(env *flags.Env) *cobra.Command {
 	}
 	output.add(cmd)
 	cmd.Flags().StringVar(&name, "cluster", name, "`NAME` of the cluster (default: $CLUSTER_NAME, else the cluster of the controller)")
-	flags.Renamed(cmd, "cluster-name", "cluster", false, flags.Same)
 	flags.ClusterFlags(cmd, env, &access)
 	return cmd
 }

@@ -120,30 +120,6 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// TestOldSpellingsOfFlags: each sets the new flag, and one line on standard error names it.
-func TestOldSpellingsOfFlags(t *testing.T) {
-	for line, want := range map[string]string{
-		"simulate --live --kubeconfig none":             "--live is deprecated; write --workloads live",
-		"simulate --snapshot s.json":                    "--snapshot is deprecated; write --workloads snapshot:s.json",
-		"simulate --at max --workloads none":            "--at is deprecated; write --autoscalers max",
-		"diff --cluster snapshot:s.json --kubeconfig k": "--cluster snapshot:s.json is deprecated; write --nodes snapshot:s.json",
-		"diff --cluster live --prune":                   "--cluster live is deprecated; write --nodes live",
-		"doctor --cluster-name prod --kubeconfig none":  "--cluster-name is deprecated; write --cluster prod",
-		"render --out manifests --announce-parameters":  "--out is deprecated; write --out-dir manifests",
-		"simulate --at most":                            "invalid argument \"most\" for \"--at\" flag: must be one of min, max",
-		"simulate --snapshot=":                          "it is empty; leave the flag out",
-		"simulate --live --snapshot s":                  "write live or snapshot:FILE, not both",
-		"simulate --snapshot a --snapshot b":            "--workloads names two snapshots, a and b; name one",
-		"simulate --live=perhaps":                       "invalid argument \"perhaps\" for \"--live\" flag",
-	} {
-		env := bareEnv()
-		code := run(t.Context(), strings.Fields(line), env)
-		if printed := fmt.Sprint(env.Stderr); code != 1 || strings.Count(printed, want) != 1 || fmt.Sprint(env.Stdout) != "" {
-			t.Errorf("%s: exit code %d: %s", line, code, printed)
-		}
-	}
-}
-
 // TestSourcesOfPodsAreClear: live is the cluster, unless a file of that name makes it ambiguous.
 func TestSourcesOfPodsAreClear(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -79,7 +79,6 @@ func newRender(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
 		"print the variables for the UI of Argo CD, and no objects")
 	flags.OutDir(cmd, &r.dir)
-	flags.Renamed(cmd, "out", "out-dir", false, flags.Same)
 	r.some.Flags(cmd)
 	objects := flags.Effect{
 		When: func([]string) bool { return !r.announce }, Else: "is for objects, and --announce-parameters prints none",

@@ -104,7 +104,6 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	s.pods.Add(cmd, "")
 	flags.ClusterFlags(cmd, env, &s.comparison.Access)
 	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
-	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",

@@ -96,8 +96,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	after.Removed = head.Removed
 	before.Unheld, before.Whole = rollout.Released, true
 	addTargets(&before, &after, head, targets)
-	over, unclaimed := leftOver(head, objects)
-	notes = slices.Concat(notes, unclaimed, directoryNotes(head, opts.Base, targets))
+	over := leftOver(head, objects)
+	notes = append(notes, directoryNotes(head, opts.Base, targets)...)
 	if opts.Keeps != nil {
 		over = slices.DeleteFunc(over, opts.Keeps)
 	} else {
@@ -296,12 +296,11 @@ func withoutCopies(over []config.Object) (ours []config.Object, notes []string) 
 }
 
 // leftOver are the live objects that were applied from this directory and are no longer in it, without those that are
-// being deleted. Objects from an older lkeplan have no recorded directory: a removed block claims them, otherwise they are in
-// the notes.
-func leftOver(head compile.Result, live []map[string]any) (objects []config.Object, unclaimed []string) {
+// being deleted.
+func leftOver(head compile.Result, live []map[string]any) (objects []config.Object) {
 	owner := head.Owner()
 	if owner == "" {
-		return nil, nil
+		return nil
 	}
 	declared := plan.ByKey(head.Objects)
 	addrs := map[manifest.Key]config.Addr{}
@@ -311,24 +310,17 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 	for _, obj := range live {
 		key := manifest.KeyOf(obj)
 		_, stays := declared[key]
-		if manifest.Label(obj, kube.InventoryLabel) != owner || stays || manifest.Deleted(obj) {
+		ours := manifest.Label(obj, kube.InventoryLabel) == owner && (head.Origin() == "" || head.Origin() == originOf(obj))
+		if !ours || stays || manifest.Deleted(obj) {
 			continue
 		}
 		object := liveObject(obj)
-		addr, known := addrs[key]
-		if known {
+		if addr, known := addrs[key]; known {
 			object.Addr = addr
 		}
-		switch origin := originOf(obj); {
-		case head.Origin() == "", origin == head.Origin(), origin == "" && known:
-			objects = append(objects, object)
-		case origin == "":
-			unclaimed = append(unclaimed, fmt.Sprintf("%s was applied to this cluster by an older lkeplan, which did not record "+
-				"the directory. It is not in this directory, and stays. If no directory declares it, add a removed block with "+
-				"delete = true, and --prune deletes it: removed { from = %s }.", key, object.Addr))
-		}
+		objects = append(objects, object)
 	}
-	return objects, unclaimed
+	return objects
 }
 
 // Rolling returns how far the nodes of each pool of head match the live pool and its class.

@@ -32,8 +32,8 @@ type Saved struct {
 	Plan         plan.Plan `json:"plan"`
 }
 
-// savedVersion is the version of the format. Other major versions are rejected.
-const savedVersion = "1.0"
+// savedVersion is the version of the format. Another version is refused.
+const savedVersion = "1"
 
 // Save joins a plan with its input.
 func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string,
@@ -63,8 +63,12 @@ func ReadSaved(r io.Reader) (Saved, error) {
 	if err := utiljson.Unmarshal(raw, &s); err != nil {
 		return s, fmt.Errorf("it is not a plan; create one with: lkeplan plan --out FILE (%w)", err)
 	}
-	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" || s.Made.IsZero() {
-		return s, errors.New("this lkeplan cannot read the format of the plan; create a new one with: lkeplan plan --out FILE")
+	if s.FormatVersion != savedVersion {
+		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads %s; create a new plan with: lkeplan plan --out FILE",
+			s.FormatVersion, savedVersion)
+	}
+	if s.Made.IsZero() {
+		return s, errors.New("it is not a plan; create one with: lkeplan plan --out FILE")
 	}
 	return s, nil
 }

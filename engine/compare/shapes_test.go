@@ -114,12 +114,12 @@ func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
 
 // TestASnapshotWithoutShapesIsReadAndReportsIt where pods are asked for.
 func TestASnapshotWithoutShapesIsReadAndReportsIt(t *testing.T) {
-	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "1.0", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": []}`))
+	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "1", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": []}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := old.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "create it again with: lkeplan snapshot") {
-		t.Errorf("pods of an old snapshot: %v", err)
+		t.Errorf("pods of a snapshot without pods: %v", err)
 	}
 	silent := Snapshot{Shapes: &workload.Shapes{}}
 	if _, err := silent.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "its list of pods is missing") {

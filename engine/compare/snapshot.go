@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,12 +42,12 @@ type Snapshot struct {
 	Objects []map[string]any `json:"objects"`
 	Nodes   []plan.Node      `json:"nodes"`
 	Notes   []string         `json:"notes"` // what could not be read
-	// Shapes are those of the pods; nil if they could not be listed, or an older release created the snapshot.
+	// Shapes are those of the pods; nil if they could not be listed.
 	Shapes *workload.Shapes `json:"shapes,omitempty"`
 }
 
-// snapshotVersion is the version of the format. Other major versions are rejected.
-const snapshotVersion = "1.3"
+// snapshotVersion is the version of the format. Another version is refused.
+const snapshotVersion = "1"
 
 // maxSnapshot is the largest file that is read, in bytes, enough for about ten thousand nodes.
 const maxSnapshot = 64 << 20
@@ -122,9 +121,9 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 	if err := utiljson.Unmarshal(raw, &s); err != nil {
 		return s, fmt.Errorf("it is not a snapshot; create one with: lkeplan snapshot (%w)", err)
 	}
-	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
-		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; create it with this lkeplan",
-			s.FormatVersion)
+	if s.FormatVersion != snapshotVersion {
+		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads %s; create it again with: lkeplan snapshot",
+			s.FormatVersion, snapshotVersion)
 	}
 	for _, part := range []struct {
 		name    string
@@ -134,10 +133,6 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 			return s, fmt.Errorf("it has no %q, so the content of the cluster is unknown; create it again with: lkeplan snapshot",
 				part.name)
 		}
-	}
-	if slices.Contains([]string{"1.1", "1.2"}, s.FormatVersion) && s.Shapes != nil {
-		s.Shapes.Notes = append(s.Shapes.Notes,
-			"Volumes are ignored: an older lkeplan created the snapshot without them.")
 	}
 	s.leaveOut()
 	return s, nil
@@ -211,8 +206,8 @@ func (s Snapshot) PodsFor(in simulate.Input) (workload.Found, error) {
 // PodShapes are the shapes of the pods, with the given words in clear text.
 func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 	if s.Shapes == nil {
-		return workload.Shapes{}, errors.New("it has no pods: an older lkeplan created it, or a user who may " +
-			"not list pods; create it again with: lkeplan snapshot")
+		return workload.Shapes{}, errors.New("it has no pods: the user who took it may not list pods; " +
+			"create it again with: lkeplan snapshot")
 	}
 	if s.Shapes.Pods == nil {
 		return workload.Shapes{}, errors.New("its list of pods is missing; create it again with: lkeplan snapshot")

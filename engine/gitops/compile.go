@@ -27,9 +27,6 @@ type compiled struct {
 	// lastAppliedError explains why this is the new revision instead of the last applied one,
 	// which is unknown or no longer compiles. "" if this is the last applied revision.
 	lastAppliedError string
-	// appliedBy is the version of another release that applied exactly these files last; "" if
-	// it was this release, or the files have changed since.
-	appliedBy string
 }
 
 // digest is the digest of the files that were read.
@@ -92,9 +89,6 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read the compiled files: %v", err)
 		}
 		if digest == last.Digest {
-			if by := to.NodePlan.Status.LastAppliedBy; by != w.Version {
-				head.appliedBy = by
-			}
 			return head, nil
 		}
 	}
@@ -114,32 +108,6 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 		return head, nil
 	}
 	return compiled{Answer: answer, request: req}, nil
-}
-
-// refuseRelease blocks a plan that replaces nodes although another release of lkeplan applied the
-// same files: this release compiles them differently, which no pull request has shown. Reverting
-// manual edits does not count.
-func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
-	set := func(change plan.Change, f plan.Field) bool {
-		return slices.ContainsFunc(p.Drift,
-			func(d plan.Drift) bool { return d.Key() == change.Key() && d.Path == f.Path })
-	}
-	var rolled []string
-	for _, change := range p.Changes {
-		if slices.ContainsFunc(change.Fields, func(f plan.Field) bool {
-			return (f.Effect == plan.Roll || f.Effect == plan.MayRemove) && !set(change, f)
-		}) {
-			rolled = append(rolled, change.Addr)
-		}
-	}
-	if c.appliedBy == "" || len(rolled) == 0 {
-		return nil
-	}
-	return []plan.Verdict{{
-		Guard: "new_release", Status: plan.Blocked,
-		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, but lkeplan %s would replace or "+
-			"remove nodes, because it compiles these blocks differently: %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
-	}}
 }
 
 // refuseUnknown blocks a plan with changes if the last applied files are unknown or do not compile.

@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func TestEmptySource(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			for _, id := range tt.status {
-				np.Status.Inventory = append(np.Status.Inventory, lkeplanv1alpha1.InventoryEntry{ID: id})
+				np.Status.Inventory = append(np.Status.Inventory, lkeplanv1alpha1.InventoryEntry{ID: id, UID: "uid of " + strings.Split(id, "_")[1]})
 			}
 			cluster := &pooled{names: tt.live, deleted: tt.deleted, label: nodeplan.InventoryLabel(np)}
 			source := scripted{result: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}}

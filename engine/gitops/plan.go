@@ -94,7 +94,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 	if err != nil {
 		return err
 	}
-	p.Plan.Verdicts = slices.Concat(verdicts, rev.base.refuseUnknown(*p), rev.base.refuseRelease(p.Plan, w.Version))
+	p.Plan.Verdicts = append(verdicts, rev.base.refuseUnknown(*p)...)
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}

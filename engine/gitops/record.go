@@ -74,11 +74,6 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 	if err != nil || same {
 		return record, err
 	}
-	if record.Digest == np.Status.LastAppliedDigest {
-		return appliedRecord{
-			Missing: "The record of the last applied revision is from a release that did not store the values of variables.",
-		}, nil
-	}
 	return appliedRecord{Missing: "The record of the last applied revision does not match what was applied."}, nil
 }
 

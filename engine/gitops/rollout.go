@@ -91,7 +91,7 @@ func (w *Worker) startProving(
 // unchanged.
 func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome, over bool, err error) {
 	np := rev.np
-	if np.Status.Rollout = rollout.Read(np.Status.Rollout); np.Spec.Rollout == nil || rev.planOnly() {
+	if np.Spec.Rollout == nil || rev.planOnly() {
 		return o, false, nil
 	}
 	s := np.Status.Rollout

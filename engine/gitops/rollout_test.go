@@ -386,36 +386,16 @@ func TestUnrelatedEditDoesNotAffectRollout(t *testing.T) {
 	}
 }
 
-// TestRolloutOfEarlierReleaseIsHeld: it has not noted which nodes are new, and its approval was
-// not used up.
-func TestRolloutOfEarlierReleaseIsHeld(t *testing.T) {
-	for _, record := range []bool{true, false} {
-		p := newProving(t, onWeb)
-		p.push("two")
-		p.after(time.Minute)
-		s := p.np.Status.Rollout
-		p.np.Status.Rollout = &lkeplanv1alpha1.RolloutStatus{ // as it was then
-			Revision: s.Revision, Digest: s.Digest, Phase: s.Phase, Since: s.Since, Whole: s.Whole,
-			Pools: []lkeplanv1alpha1.RolloutPool{{Name: "web", Before: 3}},
-		}
-		if !record {
-			last := p.records[client.ObjectKeyFromObject(p.np)]
-			last.record.Missing = "The record of the last applied revision is from a release that did not store the values of variables."
-			p.records[client.ObjectKeyFromObject(p.np)] = last
-		}
-		p.replace("web")
-		p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, map[bool]string{true: "earlier release", false: "did not store"}[record])
-		if has := p.has("web"); record && has != "two, 0" || !record && has != "two, 1" {
-			t.Errorf("the pool has %q", has)
-		}
-		if p.has("db") != "" {
-			t.Errorf("db has %q", p.has("db"))
-		}
-	}
-	proven := &lkeplanv1alpha1.RolloutStatus{Phase: lkeplanv1alpha1.PhaseProven, Approval: &lkeplanv1alpha1.Approval{}}
-	if s := rollout.Read(proven); s.Phase != lkeplanv1alpha1.PhaseApplied || s.Approval != nil {
-		t.Errorf("%+v", s)
-	}
+// TestRolloutWithoutARecordIsHeld: what was last applied can no longer be read.
+func TestRolloutWithoutARecordIsHeld(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.push("two")
+	p.after(time.Minute)
+	last := p.records[client.ObjectKeyFromObject(p.np)]
+	last.record.Missing = "The record of the last applied revision cannot be read."
+	p.records[client.ObjectKeyFromObject(p.np)] = last
+	p.replace("web")
+	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, "cannot be read", "two, 1", "")
 }
 
 // TestOutOfStockDoesNotFailRollout, however long it lasts.

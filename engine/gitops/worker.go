@@ -211,7 +211,6 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 	if np.Status.Pools, err = w.pools(ctx, rev, p.Plan); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
-	np.Status.LastAppliedBy = w.Version
 	w.observe(rev)
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin

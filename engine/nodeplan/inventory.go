@@ -26,11 +26,10 @@ func InventoryOf(entries []lkeplanv1alpha1.InventoryEntry) Inventory {
 	return inventory
 }
 
-// Has reports whether a live object is in the inventory. Entries without a UID are from
-// older releases, and stand for the object of that name until the next apply.
+// Has reports whether a live object is in the inventory.
 func (i Inventory) Has(obj map[string]any) bool {
 	uid, listed := i[EntryOf(obj).ID]
-	return listed && (uid == "" || uid == manifest.UID(obj))
+	return listed && uid == manifest.UID(obj)
 }
 
 // After returns the sorted entries of a NodePlan that has applied objects: of the live

@@ -42,8 +42,8 @@ func TestPending(t *testing.T) {
 		}, false, "list NodePools: forbidden"},
 		"its source no longer exists": {ended(lkeplanv1alpha1.ReasonArtifactFailed, "there is no GitRepository"), false,
 			"there is no GitRepository"},
-		"a reason of another release": {ended("SomethingNew", ""), false, "SomethingNew"},
-		"never reconciled":            {func(np *lkeplanv1alpha1.NodePlan) { np.Status.Conditions = nil }, false, unreconciled + " yet"},
+		"an unknown reason": {ended("SomethingNew", ""), false, "SomethingNew"},
+		"never reconciled":  {func(np *lkeplanv1alpha1.NodePlan) { np.Status.Conditions = nil }, false, unreconciled + " yet"},
 		"its spec has changed": {func(np *lkeplanv1alpha1.NodePlan) { ready(np); np.Generation = 2 }, false,
 			unreconciled + " since its spec changed"},
 		"suspended, and never reconciled": {func(np *lkeplanv1alpha1.NodePlan) {

@@ -15,11 +15,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestOneCommitMakesTheSameNodesInEachRelease: what Karpenter and the provider compare
-// nodes by is what an earlier release made of the same files, under the same versions
-// of the hashes. Otherwise every node of every cluster would be replaced when the
-// controller is, without a commit.
-func TestOneCommitMakesTheSameNodesInEachRelease(t *testing.T) {
+// TestHashesAreAsRecorded: what Karpenter and the provider compare nodes by, for recorded
+// files, stays the same. Otherwise an upgrade of the controller replaces every node of every
+// cluster, without a commit.
+func TestHashesAreAsRecorded(t *testing.T) {
 	const recorded = "testdata/hashes/recorded.txt"
 	document, err := os.ReadFile("testdata/hashes/main.lke.hcl")
 	if err != nil {
@@ -45,7 +44,7 @@ func TestOneCommitMakesTheSameNodesInEachRelease(t *testing.T) {
 		t.Fatalf("%v; it would be:\n%s", err, got.String())
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("nodes would be replaced at the next release (-earlier +this):\n%s\nWhere a hash has to change, give it "+
+		t.Errorf("an upgrade would replace nodes (-recorded +now):\n%s\nWhere a hash has to change, give it "+
 			"another version (linodev1alpha1.HashVersion), so that the controller writes the new one on the NodeClaims, and "+
 			"record it in %s. A requirement that is added to every NodePool cannot be mended so: NodeClaims that lack its "+
 			"label are replaced.", diff, recorded)

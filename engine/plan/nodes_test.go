@@ -104,8 +104,8 @@ func TestImpact(t *testing.T) {
 	}
 }
 
-// TestANodeOfAnotherReleaseIsReplacedIfItsClassMayHaveChanged, and not if nothing is compared.
-func TestANodeOfAnotherReleaseIsReplacedIfItsClassMayHaveChanged(t *testing.T) {
+// TestANodeWithAnotherHashVersionIsReplacedIfItsClassMayHaveChanged, and not if nothing is compared.
+func TestANodeWithAnotherHashVersionIsReplacedIfItsClassMayHaveChanged(t *testing.T) {
 	after := judge{classes: map[string]string{"a": "1"}}
 	for name, c := range map[string]struct {
 		before  judge

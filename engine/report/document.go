@@ -18,10 +18,10 @@ import (
 
 // A plan as JSON is one document. The member resource_changes has the shape of Terraform's plans, so that tools that scan those for
 // deletions work; fields, effects and impact are specific to lkeplan. The types are not those of package plan, because
-// saved plans store those by the names of their Go fields: with tags, other releases could not read them.
+// saved plans store those by the names of their Go fields.
 
-// FormatVersion is the version of the JSON format. A new minor version only adds to it.
-const FormatVersion = "1.0"
+// FormatVersion is the version of the JSON format.
+const FormatVersion = "1"
 
 // document is the report of one directory as JSON.
 func (r Report) document(o Options) Document {
@@ -54,7 +54,7 @@ func (r Report) document(o Options) Document {
 
 // Document is the whole plan. The doc tags are the descriptions in the schema.
 type Document struct {
-	FormatVersion string            `json:"format_version" doc:"The version of this format. A new minor version only adds to it."`
+	FormatVersion string            `json:"format_version" doc:"The version of this format."`
 	Version       string            `json:"lkeplan_version,omitempty" doc:"The version of the program that wrote it."`
 	Applyable     bool              `json:"applyable" doc:"Whether the plan has changes to apply and is not refused."`
 	Complete      bool              `json:"complete" doc:"Whether everything could be checked. Otherwise notes list what could not."`

@@ -2,7 +2,7 @@ package report
 
 // Fleet is the plans of several directories.
 type Fleet struct {
-	FormatVersion string       `json:"format_version" doc:"The version of this format. A new minor version only adds to it."`
+	FormatVersion string       `json:"format_version" doc:"The version of this format."`
 	Version       string       `json:"lkeplan_version,omitempty" doc:"The version of the program that wrote it."`
 	Directories   []Directory  `json:"directories" doc:"Sorted by name."`
 	NotReached    []string     `json:"not_reached" doc:"Directories that were not compiled, because the change does not affect them."`

@@ -26,7 +26,7 @@ type Terms struct {
 	Rollback bool          // whether a revision that fails is taken back
 }
 
-// The bounds of what a NodePlan may ask, also where its CRD is of an older release.
+// The bounds of what a NodePlan may ask.
 const (
 	maxStable  = time.Hour
 	maxTimeout = 24 * time.Hour

@@ -45,24 +45,6 @@ func digestOf(spec lkeplanv1alpha1.RolloutSpec) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
-// Read is a state as it was stored. A release before this one knew no nodes, and an approval that
-// it did not use up: what it left in the middle is held, and what had proven itself has had its
-// approval.
-func Read(s *lkeplanv1alpha1.RolloutStatus) *lkeplanv1alpha1.RolloutStatus {
-	if s == nil || s.Terms != "" {
-		return s
-	}
-	s = s.DeepCopy()
-	switch s.Phase {
-	case lkeplanv1alpha1.PhaseProving:
-		s.Phase = lkeplanv1alpha1.PhaseHeld
-		s.Message = "It started with an earlier release of lkeplan, which did not record the new nodes."
-	case lkeplanv1alpha1.PhaseProven:
-		s.Phase, s.Approval = lkeplanv1alpha1.PhaseApplied, nil
-	}
-	return s
-}
-
 // UnderWay reports whether a revision is not proven, and keeps nodes from being replaced.
 func UnderWay(s *lkeplanv1alpha1.RolloutStatus) bool {
 	return s != nil && slices.Contains([]string{lkeplanv1alpha1.PhasePlanned, lkeplanv1alpha1.PhaseProving,

@@ -125,8 +125,7 @@ func (g Group) others(labels map[string]string) map[string]string {
 	return others
 }
 
-// mark is the field that differs if a pool has all its tags but Mark, as those that an
-// earlier release made.
+// mark is the field that differs if a pool has all its tags but Mark: a user has removed it, or LKE has dropped it.
 const mark = "mark"
 
 // Unmarked reports whether all that a pool lacks is Mark.

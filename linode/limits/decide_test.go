@@ -127,8 +127,8 @@ func TestOnlyReplacementsWithoutAChangeCount(t *testing.T) {
 		"a budget has changed": {func(is *is) {
 			is.pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}}
 		}, true},
-		"the values have another order": {func(is *is) { slices.Reverse(is.pool.Spec.Template.Spec.Requirements) }, true},
-		"an older release made it":      {func(is *is) { delete(is.claim.Annotations, AnnotationTemplate) }, false},
+		"the values have another order":    {func(is *is) { slices.Reverse(is.pool.Spec.Template.Spec.Requirements) }, true},
+		"it has no record of its template": {func(is *is) { delete(is.claim.Annotations, AnnotationTemplate) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is{pool: bronze(), class: class()}

@@ -273,7 +273,7 @@ func (f *Syncer) repair(ctx context.Context, corrections []capacity.Correction) 
 			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
 		}
 		if m.Unmarked() || m.Intended() && err == nil {
-			continue // an earlier release made the pool, or a commit changes it: nothing is wrong with it
+			continue // nothing depends on Mark, or a commit changes the labels: nothing is wrong with the pool
 		}
 		f.warnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
 	}

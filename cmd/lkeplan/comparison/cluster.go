@@ -45,23 +45,6 @@ func (d *Comparison) NodesEffects() flags.Effects {
 	}
 }
 
-// AcceptOldNodes lets a command read --cluster live and --cluster snapshot:FILE as --nodes, before it checks its flags.
-func (d *Comparison) AcceptOldNodes(cmd *cobra.Command) {
-	check := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		old := !d.ofCluster() && (d.Name == "live" || strings.HasPrefix(d.Name, "snapshot:"))
-		if old && d.Nodes != "" {
-			return fmt.Errorf("--cluster %s is the old spelling of --nodes %s: leave out --cluster", d.Name, d.Name)
-		}
-		if old {
-			flags.Deprecate(cmd, "--cluster "+d.Name, "--nodes "+d.Name)
-			d.Nodes, d.Name = d.Name, ""
-			cmd.Flags().Lookup("cluster").Changed = false
-		}
-		return check(cmd, args)
-	}
-}
-
 // checkPlaces returns an error if a flag has a kind of place without its name.
 func (d *Comparison) checkPlaces() error {
 	names := map[string]string{

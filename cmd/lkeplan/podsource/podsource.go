@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -64,18 +63,6 @@ func (f *Flags) Add(cmd *cobra.Command, only string) {
 	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
 		"also use the DaemonSets that LKE installs on each node, unless --workloads contains them"+only+
 			"; --lke-daemonsets=false leaves them out")
-	flags.Renamed(cmd, "live", "workloads", true, func(text string) (string, error) {
-		if on, err := strconv.ParseBool(text); err != nil || !on {
-			return "", err
-		}
-		return sourceLive, nil
-	})
-	flags.Renamed(cmd, "snapshot", "workloads", false, func(file string) (string, error) {
-		if file == "" {
-			return "", errors.New("it is empty; leave the flag out")
-		}
-		return sourceSnapshot + file, nil
-	})
 	_ = cmd.RegisterFlagCompletionFunc("workloads", completeSource) // fails only for an unknown flag
 }
 

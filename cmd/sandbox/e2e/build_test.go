@@ -12,48 +12,38 @@ import (
 
 // programs are built together, when the first of them is needed.
 type programs struct {
-	build func() (bin string, err error)
-	dir   string // of all that was written; empty before it is
+	build func() error // into dir, once
+	dir   string       // empty before they are built
 }
 
 // ofWorkingTree are lkeplan, the controller and the sandbox, each built with the go.mod that a release is built with: that
 // of the sandbox requires more, and may choose other versions.
 func ofWorkingTree() *programs {
 	p := &programs{}
-	p.build = p.once(func(dir string) (string, error) {
+	p.build = sync.OnceValue(func() error {
 		root, err := repositoryRoot()
 		if err != nil {
-			return "", err
+			return err
 		}
-		if err = goBuild(root, dir, "./cmd/lkeplan", "./cmd/controller"); err == nil {
-			err = goBuild(filepath.Join(root, "cmd", "sandbox"), dir, ".")
+		if p.dir, err = os.MkdirTemp("", "lkeplan-programs-"); err != nil {
+			return err
 		}
-		return dir, err
+		if err = goBuild(root, p.dir, "./cmd/lkeplan", "./cmd/controller"); err == nil {
+			err = goBuild(filepath.Join(root, "cmd", "sandbox"), p.dir, ".")
+		}
+		return err
 	})
 	return p
-}
-
-// once has a directory filled once, and returns which of its directories the programs are
-// in.
-func (p *programs) once(fill func(dir string) (bin string, err error)) func() (string, error) {
-	return sync.OnceValues(func() (string, error) {
-		var err error
-		if p.dir, err = os.MkdirTemp("", "lkeplan-programs-"); err != nil {
-			return "", err
-		}
-		return fill(p.dir)
-	})
 }
 
 // path returns the path of a program; nothing else is in its directory but the
 // programs of the set. The test fails if they cannot be built.
 func (p *programs) path(t testing.TB, name string) string {
 	t.Helper()
-	dir, err := p.build()
-	if err != nil {
+	if err := p.build(); err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, name)
+	return filepath.Join(p.dir, name)
 }
 
 // remove removes the programs, after all tests.

@@ -217,13 +217,8 @@ func (s commands) startController(args ...string) *controller {
 }
 
 func (s commands) runController(args ...string) (*controller, error) {
-	return s.runProgram(bin(s.t, "controller"), args...)
-}
-
-// runProgram runs a controller of any release.
-func (s commands) runProgram(path string, args ...string) (*controller, error) {
 	c := &controller{t: s.t, ended: make(chan error, 1), metrics: freeAddress(s.t)}
-	c.cmd = s.command(path, nil,
+	c.cmd = s.command(bin(s.t, "controller"), nil,
 		append([]string{"--metrics-bind-address", c.metrics, "--health-probe-bind-address", "0"}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
 	if err := c.cmd.Start(); err != nil {

@@ -23,11 +23,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 )
 
-// The programs that the tests run: of this release, and of the one before.
-var (
-	built    = ofWorkingTree()
-	previous = ofLastCommit()
-)
+// built are the programs that the tests run.
+var built = ofWorkingTree()
 
 // TestMain puts a program gh into the PATH, which is this test binary.
 func TestMain(m *testing.M) {
@@ -38,7 +35,6 @@ func TestMain(m *testing.M) {
 			return 2
 		}
 		defer built.remove()
-		defer previous.remove()
 		return m.Run()
 	}), map[string]func(){
 		"gh": func() { os.Exit(GH(os.Args[1:], os.Stdout, os.Stderr)) },

@@ -65,10 +65,6 @@ type NodePlanStatus struct {
 	// +optional
 	LastAppliedDigest string `json:"lastAppliedDigest,omitempty"`
 
-	// LastAppliedBy is the version of lkeplan that applied the last applied revision.
-	// +optional
-	LastAppliedBy string `json:"lastAppliedBy,omitempty"`
-
 	// Inventory lists the objects that were applied. Only these are pruned.
 	// +optional
 	Inventory []InventoryEntry `json:"inventory,omitempty"`

@@ -78,13 +78,8 @@ type RolloutStatus struct {
 	Digest string `json:"digest"`
 
 	// Terms is a digest of spec.rollout. If it changes, the rollout starts again on the same
-	// nodes. Absent if an old release that did not record nodes started the rollout.
-	// +optional
-	Terms string `json:"terms,omitempty"`
-
-	// Generation is no longer used. Releases without terms write and read it.
-	// +optional
-	Generation int64 `json:"generation,omitempty"`
+	// nodes.
+	Terms string `json:"terms"`
 
 	// Phase is Planned, Proving, Proven, Applied, Held or RolledBack.
 	Phase string `json:"phase"`
@@ -142,10 +137,6 @@ type RolloutPool struct {
 	// Created is true if the revision created the NodePool. A rollback removes it.
 	// +optional
 	Created bool `json:"created,omitempty"`
-
-	// Clock is no longer used. Releases without waited write and read it.
-	// +optional
-	Clock *metav1.Time `json:"clock,omitempty"`
 
 	// Hash of its template, karpenter.sh/nodepool-hash, which new nodes carry.
 	// +optional
