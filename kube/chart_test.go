@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files that are generated from the chart's schema and from the CRDs")
 
-// TestChartDocuments compares values.yaml, the defaults that templates fill in, and the tables of the README with
+// TestChartDocuments compares values.yaml, the defaults that templates fill in, and the table of the README with
 // values.schema.json.
 func TestChartDocuments(t *testing.T) {
 	var schema setting
@@ -27,19 +27,13 @@ func TestChartDocuments(t *testing.T) {
 	generated(t, "chart/files/defaults.yaml", header+schema.yaml("", true))
 
 	readme := string(contents(t, "chart/README.md"))
-	for name, rows := range map[string]string{
-		"values":         "| value | default | |\n|---|---|---|\n" + schema.rows("", false),
-		"without effect": "| value | why |\n|---|---|\n" + schema.rows("", true),
-	} {
-		from, to := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
-		before, rest, _ := strings.Cut(readme, from)
-		_, after, ok := strings.Cut(rest, to)
-		if !ok {
-			t.Fatalf("chart/README.md has no markers for the table of %s", name)
-		}
-		readme = before + from + rows + to + after
+	const from, to = "<!-- values -->\n", "<!-- end of values -->"
+	before, rest, _ := strings.Cut(readme, from)
+	_, after, ok := strings.Cut(rest, to)
+	if !ok {
+		t.Fatal("chart/README.md has no markers for the table of values")
 	}
-	generated(t, "chart/README.md", readme)
+	generated(t, "chart/README.md", before+from+"| value | default | |\n|---|---|---|\n"+schema.rows("")+to+after)
 }
 
 // TestChartFiles compares the files of the chart with their sources: Helm packs no file from outside the chart.
@@ -104,7 +98,6 @@ func TestChartRefusesFlagsThatValuesSet(t *testing.T) {
 type setting struct {
 	Description string    `yaml:"description"`
 	Default     yaml.Node `yaml:"default"`
-	Deprecated  bool      `yaml:"deprecated"`
 	Properties  yaml.Node `yaml:"properties"`
 }
 
@@ -125,9 +118,6 @@ func (s setting) each(visit func(name string, below setting)) {
 func (s setting) yaml(indent string, bare bool) string {
 	var b strings.Builder
 	s.each(func(name string, below setting) {
-		if below.Properties.IsZero() && below.Default.IsZero() {
-			return // has no effect
-		}
 		if below.Description != "" && !bare {
 			b.WriteString(indent + "# " + below.Description + "\n")
 		}
@@ -143,18 +133,15 @@ func (s setting) yaml(indent string, bare bool) string {
 	return b.String()
 }
 
-// rows are the rows of the table of settings without effect, or of the other settings.
-func (s setting) rows(prefix string, without bool) string {
+// rows are the rows of the table of settings.
+func (s setting) rows(prefix string) string {
 	var b strings.Builder
 	s.each(func(name string, below setting) {
-		switch {
-		case !below.Properties.IsZero():
-			b.WriteString(below.rows(prefix+name+".", without))
-		case below.Deprecated && without:
-			fmt.Fprintf(&b, "| `%s%s` | %s |\n", prefix, name, below.Description)
-		case !below.Deprecated && !without && !below.Default.IsZero():
-			fmt.Fprintf(&b, "| `%s%s` | `%s` | %s |\n", prefix, name, flow(below.Default), below.Description)
+		if !below.Properties.IsZero() {
+			b.WriteString(below.rows(prefix + name + "."))
+			return
 		}
+		fmt.Fprintf(&b, "| `%s%s` | `%s` | %s |\n", prefix, name, flow(below.Default), below.Description)
 	})
 	return b.String()
 }

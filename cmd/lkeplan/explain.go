@@ -77,7 +77,7 @@ func newExplain(env *env) *cobra.Command {
 			return err
 		},
 	}
-	output.Flag(cmd, "output", "o", "output `FORMAT` (default \"text\")")
+	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }
 

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -22,14 +20,14 @@ const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
 // the expected texts.
 func TestChartValues(t *testing.T) {
 	tests := map[string]struct{ has, hasNot []string }{
-		"provider": {
+		"pods": {
 			[]string{"--batch-max-duration=5m", "--feature-gates=NodeRepair", "containerPort: 9080", "LINODE_REGION",
-				`serviceAccountName: "karpenter"`, `LINODE_TOKEN: "0123"`, "interval: 30s", "name: side", "    - widgets"},
-			[]string{"clusterEndpoint", "--feature-gates=NodeOverlay"},
+				`serviceAccountName: "karpenter"`, `LINODE_TOKEN: "0123"`, "hostNetwork: true"},
+			[]string{"--feature-gates=NodeOverlay"},
 		},
 		"all": {
 			[]string{"--feature-gates=StaticCapacity=false", "--max-replacements=0", "--node-admission-params",
-				"mirror.example.com/lkeplan-controller@sha256:0123", "terminationGracePeriodSeconds: 0",
+				"mirror.example.com/lkeplan-controller@sha256:0123",
 				`metadata: {name: "my-cluster-text", namespace: lkeplan-system}`, "name: extra\n  namespace: 'lkeplan-system'",
 				"helm.sh/hook: test",
 				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", `kind: Group, name: "on-call"}`,
@@ -104,10 +102,9 @@ func ringReaders(t *testing.T, manifests string) (objects []map[string]any) {
 	return objects
 }
 
-// TestChartKeepsPartsSeparate: with the values of karpenter-provider-linode, the GitOps controller
-// gets no token, and anti-affinity separates the pods of each controller.
+// TestChartKeepsPartsSeparate: the GitOps controller gets no token from a Secret of the environment.
 func TestChartKeepsPartsSeparate(t *testing.T) {
-	files := chartFiles(t, "--values", valuesDir+"provider.yaml")
+	files := chartFiles(t, "--values", valuesDir+"pods.yaml")
 	for part, secrets := range map[string]int{"controller": 1, "gitops": 0} {
 		text := files[part+".yaml"]
 		if found := strings.Count(text, "name: karpl-credentials"); found != secrets {
@@ -115,20 +112,6 @@ func TestChartKeepsPartsSeparate(t *testing.T) {
 		}
 		if !strings.Contains(text, "- configMapRef:") {
 			t.Errorf("%s has no ConfigMap of the environment", part)
-		}
-		var deployment appsv1.Deployment
-		_, doc, _ := strings.Cut(text, "kind: Deployment\n")
-		if err := yaml.Unmarshal([]byte(doc), &deployment); err != nil {
-			t.Fatal(err)
-		}
-		apart := deployment.Spec.Template.Spec.Affinity.PodAntiAffinity
-		for _, selector := range []*metav1.LabelSelector{
-			apart.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector,
-			apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector,
-		} {
-			if selector == nil || selector.MatchLabels["app.kubernetes.io/name"] != "lkeplan-"+part {
-				t.Errorf("the anti-affinity of %s selects %v", part, selector)
-			}
 		}
 	}
 }
@@ -176,8 +159,6 @@ func TestChartRefusesBadValues(t *testing.T) {
 			[]string{`controller.extraVolumeMounts names the volume "a", which is not in extraVolumes`}},
 		{"controller.extraVolumeMounts[0].name=tmp,controller.extraVolumeMounts[0].mountPath=/tmp",
 			[]string{`controller.extraVolumeMounts has the mountPath "/tmp", which the chart uses`}},
-		{"controller.sidecarContainer[0].name=controller,controller.sidecarContainer[0].image=a",
-			[]string{`controller.sidecarContainer has the name "controller", which the chart uses`}},
 		{"imagePullSecrets[0].name=a,imagePullSecrets[1].name=a", []string{"imagePullSecrets has the name \"a\" twice"}},
 		{`additionalLabels.app\.kubernetes\.io/name=lkeplan`,
 			[]string{"additionalLabels sets app.kubernetes.io/name, by which the Deployments select their pods; remove it"}},
@@ -185,7 +166,6 @@ func TestChartRefusesBadValues(t *testing.T) {
 		{"podLabels.count=1", []string{"/podLabels/count", "want string"}},
 		{`podAnnotations.lkeplan\.dev/token=a`, []string{"podAnnotations sets lkeplan.dev/token, which the chart sets; remove it"}},
 		{"serviceAccount.name=lkeplan-gitops", []string{"serviceAccount.name is lkeplan-gitops, the account of the GitOps controller"}},
-		{"podDisruptionBudget.name=lkeplan-gitops", []string{"podDisruptionBudget.name is lkeplan-gitops"}},
 		{"tenants[0].namespace=a,tenants[1].namespace=a", []string{`tenants has the namespace "a" twice; remove one`}},
 		{"extraObjects[0]=3", []string{"/extraObjects/0"}},
 		{"metadataPolicy=flannel", []string{"/metadataPolicy", "'none', 'cilium', 'calico'"}},
@@ -197,13 +177,11 @@ func TestChartRefusesBadValues(t *testing.T) {
 		{"settings.clusterID=prod", []string{"/settings/clusterID"}},
 		{"settings.clusterID=12345678901234567890", []string{"/settings/clusterID"}},
 		{"settings.clusterID=-5", []string{"/settings/clusterID"}},
-		{"terminationGracePeriodSeconds=-1", []string{"/terminationGracePeriodSeconds"}},
 		{"logLevel=loud", []string{"/logLevel", "'debug', 'info', 'warn', 'error'"}},
 		{"controller.image.digest=latest", []string{"/controller/image/digest"}},
-		{"controller.image.repository=docker.io/linode/karpenter-provider-linode",
-			[]string{"another program; set it to an image of lkeplan"}},
-		{"controller.image.tag=latest", []string{"the default of another program; remove it"}},
-		{"existingSecret=a,credentialsSecretRef=b", []string{"remove one"}},
+		{"apiToken=a,existingSecret=b", []string{"apiToken and existingSecret are both set; remove one"}},
+		{"settings.clusterEndpoint=https://10.0.0.2:6443", []string{"settings.clusterEndpoint is only for settings.mode=instance"}},
+		{"settings.clusterCABundle=a", []string{"'clusterCABundle' not allowed"}},
 		{"serviceAccount.create=false", []string{"set serviceAccount.name"}},
 		{"gitops.enabled=false,tenants[0].namespace=a", []string{"gitops.enabled is false; enable it or remove tenants"}},
 		{"tenants[0].namespace=lkeplan-system", []string{"choose another: a NodePlan in it could read the Secret"}},
@@ -219,21 +197,13 @@ func TestChartRefusesBadValues(t *testing.T) {
 		{`prometheusRule.additionalLabels={"a":"b c"}`, []string{"/prometheusRule/additionalLabels/a"}},
 		{`dashboards.additionalLabels={"a":"b c"}`, []string{"/dashboards/additionalLabels/a"}},
 		{`nodeSelector={"bad key!":"x"}`, []string{`nodeSelector has the key "bad key!"; write at most 63 letters`}},
-		{"dnsPolicy=X", []string{"/dnsPolicy", "'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'"}},
-		{"dnsPolicy=None", []string{"dnsPolicy is None; set dnsConfig.nameservers, or another policy"}},
-		{"dnsConfig.nameservers[0]=dns.example.com", []string{"/dnsConfig/nameservers/0"}},
+		{"dnsPolicy=X", []string{"/dnsPolicy", "'ClusterFirst', 'ClusterFirstWithHostNet', 'Default'"}},
 		{"priorityClassName=A B", []string{"/priorityClassName", "'A B' does not match pattern"}},
 		{"serviceAccount.name=A_B", []string{"/serviceAccount/name", "'A_B'"}},
 		{"existingSecret=A B", []string{"/existingSecret", "'A B'"}},
-		{"credentialsSecretRef=A_B", []string{"/credentialsSecretRef", "'A_B'"}},
 		{"imagePullSecrets[0].name=A_B", []string{"/imagePullSecrets/0/name", "'A_B'"}},
-		{"podDisruptionBudget.name=A_B", []string{"/podDisruptionBudget/name"}},
 		{"podDisruptionBudget.maxUnavailable=150%", []string{"/podDisruptionBudget/maxUnavailable", "'150%'"}},
 		{"podDisruptionBudget.maxUnavailable=-1", []string{"/podDisruptionBudget/maxUnavailable"}},
-		{"strategy.type=Recrate", []string{"/strategy/type", "'Recreate', 'RollingUpdate'"}},
-		{"strategy.rollingUpdate.maxUnavailable=150%", []string{"/strategy/rollingUpdate/maxUnavailable"}},
-		{`strategy={"rollingUpdate":{"maxUnavailable":0,"maxSurge":"0%"}}`,
-			[]string{"strategy.rollingUpdate has maxUnavailable 0 and maxSurge 0%; set one of them to 1 or more"}},
 		{"controller.resources.requests.cpu=lots", []string{"/controller/resources/requests/cpu", "'lots'"}},
 		{"controller.resources.limits.memory=-1", []string{"/controller/resources/limits/memory"}},
 		{"controller.resources.request.cpu=1", []string{"/controller/resources", "'request' not allowed"}},
@@ -243,11 +213,6 @@ func TestChartRefusesBadValues(t *testing.T) {
 			[]string{"controller.resources requests cpu 2 with a limit of 1500m; raise the limit or lower the request"}},
 		{`gitops.resources={"requests":{"memory":"1Gi"},"limits":{"memory":"1G"}}`,
 			[]string{"gitops.resources requests memory 1Gi with a limit of 1G"}},
-		{`additionalClusterRoleRules=[{"apiGroups":[""],"resources":["pods"]}]`,
-			[]string{"/additionalClusterRoleRules/0", "missing property 'verbs'"}},
-		{`additionalClusterRoleRules=[{"resources":["pods"],"verbs":["get"]}]`, []string{"missing property 'apiGroups'"}},
-		{`additionalClusterRoleRules=[{"apiGroups":[""],"resources":["pods"],"nonResourceURLs":["/a"],"verbs":["get"]}]`,
-			[]string{"additionalClusterRoleRules[0] has resources and nonResourceURLs; write two rules"}},
 		{`networkPolicy.egress=[{"ports":[{"port":70000}]}]`, []string{"/networkPolicy/egress/0/ports/0/port", "65,535"}},
 		{`networkPolicy.egress=[{"ports":[{"port":"A b"}]}]`, []string{"/networkPolicy/egress/0/ports/0/port"}},
 		{`networkPolicy.egress=[{"ports":[{"port":443,"protocol":"tcp"}]}]`, []string{"'TCP', 'UDP', 'SCTP'"}},
@@ -285,14 +250,6 @@ func TestChartRefusesBadValues(t *testing.T) {
 		{`controller.envFrom=[{"secretRef":{"name":"A_B"}}]`, []string{"/controller/envFrom/0/secretRef/name"}},
 		{`controller.envFrom=[{"secretRef":{"name":"a"},"configMapRef":{"name":"a"}}]`,
 			[]string{"controller.envFrom[0] has secretRef and configMapRef; write two entries"}},
-		{`controller.sidecarContainer=[{"name":"side"}]`,
-			[]string{"/controller/sidecarContainer/0", "missing property 'image'"}},
-		{`controller.sidecarContainer=[{"name":"A b","image":"a"}]`, []string{"/controller/sidecarContainer/0/name"}},
-		{`controller.sidecarContainer=[{"name":"a","image":"a","resources":{"limits":{"cpu":"lots"}}}]`, []string{"'lots'"}},
-		{`controller.sidecarContainer=[{"name":"a","image":"a","env":[{"name":"A"},{"name":"A"}]}]`,
-			[]string{`controller.sidecarContainer[0].env has the name "A" twice`}},
-		{`controller.sidecarContainer=[{"name":"a","image":"a","volumeMounts":[{"name":"b","mountPath":"/b"}]}]`,
-			[]string{`controller.sidecarContainer[0].volumeMounts names the volume "b", which is not in extraVolumes; add it`}},
 		{`extraVolumes=[{"name":"a","emptyDir":{},"hostPath":{"path":"/a"}}]`,
 			[]string{"extraVolumes[0] has 2 types: emptyDir, hostPath; keep one"}},
 		{`extraVolumes=[{"name":"A_B","emptyDir":{}}]`, []string{"/extraVolumes/0/name"}},
@@ -368,28 +325,6 @@ func TestChartRefusesBadValues(t *testing.T) {
 	}
 }
 
-// TestNotesListValuesWithoutEffect by name, after the installation.
-func TestNotesListValuesWithoutEffect(t *testing.T) {
-	notes := func(values string) string {
-		return offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client",
-			"--values", valuesDir+values+".yaml")
-	}
-	said := notes("provider")
-	for _, name := range []string{"apiVersion", "linodeDebug", "nameOverride", "fullnameOverride", "webhook",
-		"logOutputPaths", "logErrorOutputPaths", "settings.clusterCABundle", "settings.clusterEndpoint",
-		"settings.vmMemoryOverheadPercent", "settings.lkeCreateDeadline", "settings.lkeTagVerificationTimeout",
-		"settings.lkeRetryDelay", "controller.sidecarVolumeMounts"} {
-		if !strings.Contains(said, "WARNING: "+name+" has no effect") {
-			t.Errorf("no warning about %s", name)
-		}
-	}
-	for _, values := range []string{"all", "together", "capacity", "instance", "calico"} {
-		if said := notes(values); strings.Contains(said, "WARNING") || !strings.Contains(said, "lkeplan doctor") {
-			t.Errorf("the notes with the values %s:\n%s", values, said[strings.Index(said, "NOTES:"):])
-		}
-	}
-}
-
 // TestNotesWarnAboutMetadataService in instance mode, unless a policy blocks access from pods.
 func TestNotesWarnAboutMetadataService(t *testing.T) {
 	for set, said := range map[string]bool{"": false, ",settings.mode=instance,region=us-ord": true,
@@ -398,6 +333,9 @@ func TestNotesWarnAboutMetadataService(t *testing.T) {
 			"settings.clusterName=my-cluster,"+setImage+set)
 		if strings.Contains(notes, "WARNING: pods can read the Linode Metadata service") != said {
 			t.Errorf("with %q, the warning about the Metadata service: %v, want %v", set, !said, said)
+		}
+		if !strings.Contains(notes, "lkeplan doctor") {
+			t.Errorf("with %q, the notes do not name the next steps:\n%s", set, notes)
 		}
 	}
 }

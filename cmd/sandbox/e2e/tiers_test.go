@@ -157,8 +157,6 @@ var tests = map[string][]tiered{
 			shows: "no sandbox: what Helm renders from the chart"},
 		{name: "TestChartValues",
 			shows: "no sandbox: what Helm renders from the chart"},
-		{name: "TestNotesListValuesWithoutEffect",
-			shows: "no sandbox: what Helm renders from the chart"},
 		{name: "TestNotesWarnAboutMetadataService",
 			shows: "no sandbox: what Helm renders from the chart"},
 		{name: "TestWorkflowsPlanApplyAndSnapshot",

@@ -7,15 +7,19 @@
 {{- include "lkeplan.checkInstances" . -}}
 {{- else if not $v.settings.clusterName -}}
 {{- fail "settings.clusterName is empty; set it to the label of the LKE cluster" -}}
+{{- else if $v.settings.clusterEndpoint -}}
+{{- fail "settings.clusterEndpoint is only for settings.mode=instance, because LKE joins its nodes itself; remove it" -}}
 {{- end -}}
 {{- range $v.controller.env -}}
 {{- if and (eq .name "KARPENTER_MODE") (ne (toString .value) ($v.settings.mode | default "lke")) -}}
 {{- fail "controller.env sets KARPENTER_MODE; remove it and set settings.mode, which also selects the roles" -}}
 {{- end -}}
 {{- end -}}
-{{- include "lkeplan.checkImage" . -}}
-{{- if and $v.existingSecret $v.credentialsSecretRef (ne $v.existingSecret $v.credentialsSecretRef) -}}
-{{- fail "existingSecret and credentialsSecretRef name different Secrets; remove one" -}}
+{{- if not (include "lkeplan.repository" .) -}}
+{{- fail "no image is published yet; build one with make image, push it, and set controller.image.repository" -}}
+{{- end -}}
+{{- if and $v.apiToken $v.existingSecret -}}
+{{- fail "apiToken and existingSecret are both set; remove one" -}}
 {{- end -}}
 {{- if and (not $v.serviceAccount.create) (not $v.serviceAccount.name) -}}
 {{- fail "serviceAccount.create is false; set serviceAccount.name to an existing account" -}}
@@ -23,9 +27,6 @@
 {{- if and $v.gitops.enabled $v.gitops.separate -}}
 {{- if eq (include "lkeplan.controllerAccount" .) "lkeplan-gitops" -}}
 {{- fail "serviceAccount.name is lkeplan-gitops, the account of the GitOps controller, which must not have the rights of the capacity controller; choose another name" -}}
-{{- end -}}
-{{- if eq $v.podDisruptionBudget.name "lkeplan-gitops" -}}
-{{- fail "podDisruptionBudget.name is lkeplan-gitops, the name of the GitOps controller's PodDisruptionBudget; choose another name" -}}
 {{- end -}}
 {{- end -}}
 {{- if and $v.tenants (not $v.gitops.enabled) -}}
@@ -44,21 +45,6 @@
 {{- include "lkeplan.checkMetadata" . -}}
 {{- include "lkeplan.checkPods" . -}}
 {{- include "lkeplan.checkRules" . -}}
-{{- end }}
-
-{{/* Refuses an image that does not exist, or that is of another program. */}}
-{{- define "lkeplan.checkImage" -}}
-{{- with .Values.controller.image -}}
-{{- if not (include "lkeplan.repository" $) -}}
-{{- fail "no image is published yet; build one with make image, push it, and set controller.image.repository" -}}
-{{- end -}}
-{{- if hasSuffix "karpenter-provider-linode" .repository -}}
-{{- fail (printf "controller.image.repository is %s, which is another program; set it to an image of lkeplan" .repository) -}}
-{{- end -}}
-{{- if and (eq .tag "latest") (not .digest) -}}
-{{- fail "controller.image.tag is latest, the default of another program; remove it, or set it to a release of lkeplan" -}}
-{{- end -}}
-{{- end -}}
 {{- end }}
 
 {{/*
@@ -85,7 +71,6 @@ object only when other objects of the release have been applied.
 {{- fail (printf "controller.metrics.port and controller.healthProbe.port are both %d; change one" (int $v.controller.metrics.port)) -}}
 {{- end -}}
 {{- include "lkeplan.unique" (list "controller.env" "name" $v.controller.env list) -}}
-{{- include "lkeplan.unique" (list "controller.sidecarContainer" "name" $v.controller.sidecarContainer (list "controller" "gitops")) -}}
 {{- include "lkeplan.unique" (list "controller.extraVolumeMounts" "mountPath" $v.controller.extraVolumeMounts (list "/tmp")) -}}
 {{- include "lkeplan.unique" (list "extraVolumes" "name" $v.extraVolumes (list "tmp")) -}}
 {{- include "lkeplan.unique" (list "imagePullSecrets" "name" $v.imagePullSecrets list) -}}
@@ -147,16 +132,6 @@ object only when other objects of the release have been applied.
 {{/* Refuses settings of pods that contradict one another. */}}
 {{- define "lkeplan.checkPods" -}}
 {{- $v := .Values -}}
-{{- with $v.strategy.rollingUpdate -}}
-{{- $unavailable := toString (hasKey . "maxUnavailable" | ternary .maxUnavailable "25%") -}}
-{{- $surge := toString (hasKey . "maxSurge" | ternary .maxSurge "25%") -}}
-{{- if and (ne $v.strategy.type "Recreate") (regexMatch "^0+%?$" $unavailable) (regexMatch "^0+%?$" $surge) -}}
-{{- fail (printf "strategy.rollingUpdate has maxUnavailable %s and maxSurge %s; set one of them to 1 or more" $unavailable $surge) -}}
-{{- end -}}
-{{- end -}}
-{{- if and (eq (toString $v.dnsPolicy) "None") (not $v.dnsConfig.nameservers) -}}
-{{- fail "dnsPolicy is None; set dnsConfig.nameservers, or another policy" -}}
-{{- end -}}
 {{- range $i, $t := $v.tolerations -}}
 {{- if and (eq (toString .operator) "Exists") .value -}}
 {{- fail (printf "tolerations[%d] has the operator Exists and the value %q; remove one of them" $i .value) -}}
@@ -181,22 +156,15 @@ object only when other objects of the release have been applied.
 {{- fail (printf "extraVolumes[%d] has %d types: %s; keep one" $i (len $types) (join ", " $types)) -}}
 {{- end -}}
 {{- end -}}
-{{- include "lkeplan.checkContainer" (list "controller" $volumes "extraVolumeMounts" $v.controller) -}}
-{{- include "lkeplan.checkContainer" (list "gitops" $volumes "" (dict "resources" $v.gitops.resources)) -}}
-{{- range $i, $container := $v.controller.sidecarContainer -}}
-{{- $name := printf "controller.sidecarContainer[%d]" $i -}}
-{{- include "lkeplan.unique" (list (print $name ".env") "name" (.env | default list) list) -}}
-{{- include "lkeplan.unique" (list (print $name ".volumeMounts") "mountPath" (.volumeMounts | default list) list) -}}
-{{- include "lkeplan.checkContainer" (list $name $volumes "volumeMounts" .) -}}
-{{- end -}}
+{{- include "lkeplan.checkContainer" (list "controller" $volumes $v.controller) -}}
+{{- include "lkeplan.checkContainer" (list "gitops" $volumes (dict "resources" $v.gitops.resources)) -}}
 {{- end }}
 
-{{/* Refuses settings of a container that contradict one another: its name, the volumes, the key of its mounts, the container. */}}
+{{/* Refuses settings of a container that contradict one another: its name, the volumes, the container. */}}
 {{- define "lkeplan.checkContainer" -}}
 {{- $name := index . 0 -}}
 {{- $volumes := index . 1 -}}
-{{- $mounts := index . 2 -}}
-{{- with index . 3 -}}
+{{- with index . 2 -}}
 {{- range .env -}}
 {{- if and .value .valueFrom -}}
 {{- fail (printf "%s.env sets %s by value and by valueFrom; remove one of them" $name .name) -}}
@@ -210,9 +178,9 @@ object only when other objects of the release have been applied.
 {{- fail (printf "%s.envFrom[%d] has secretRef and configMapRef; write two entries" $name $i) -}}
 {{- end -}}
 {{- end -}}
-{{- range index . $mounts -}}
+{{- range .extraVolumeMounts -}}
 {{- if not (has .name $volumes) -}}
-{{- fail (printf "%s.%s names the volume %q, which is not in extraVolumes; add it" $name $mounts .name) -}}
+{{- fail (printf "%s.extraVolumeMounts names the volume %q, which is not in extraVolumes; add it" $name .name) -}}
 {{- end -}}
 {{- end -}}
 {{- $resources := .resources | default dict -}}
@@ -238,11 +206,6 @@ object only when other objects of the release have been applied.
 
 {{/* Refuses rules that the API server refuses, because they have fields that exclude one another. */}}
 {{- define "lkeplan.checkRules" -}}
-{{- range $i, $rule := .Values.additionalClusterRoleRules -}}
-{{- if and .nonResourceURLs (or .resources .apiGroups .resourceNames) -}}
-{{- fail (printf "additionalClusterRoleRules[%d] has resources and nonResourceURLs; write two rules" $i) -}}
-{{- end -}}
-{{- end -}}
 {{- $peers := dict "networkPolicy.metricsFrom" .Values.networkPolicy.metricsFrom -}}
 {{- range $i, $rule := .Values.networkPolicy.egress -}}
 {{- $_ := set $peers (printf "networkPolicy.egress[%d].to" $i) (.to | default list) -}}
@@ -341,19 +304,4 @@ root, name (of the entry), text, owner (what the message says of an object that 
 {{- if $v.policies.nodeAdmission -}}
 {{- fail "policies.nodeAdmission is for nodes of LKE; remove it: with settings.mode=instance, kubelets register with their taints" -}}
 {{- end -}}
-{{- end }}
-
-{{/* The given settings of karpenter-provider-linode's chart that have no effect, as a JSON list. */}}
-{{- define "lkeplan.withoutEffect" -}}
-{{- $names := list -}}
-{{- range $name := list "apiVersion" "linodeDebug" "nameOverride" "fullnameOverride" "webhook" "logOutputPaths" "logErrorOutputPaths" -}}
-{{- if hasKey $.Values $name }}{{ $names = append $names $name }}{{ end -}}
-{{- end -}}
-{{- range $name := list "clusterCABundle" "vmMemoryOverheadPercent" "tags" "lkeCreateDeadline" "lkeTagVerificationTimeout" "lkeRetryDelay" -}}
-{{- if hasKey $.Values.settings $name }}{{ $names = append $names (printf "settings.%s" $name) }}{{ end -}}
-{{- end -}}
-{{- if and .Values.settings.clusterEndpoint (not (include "lkeplan.instances" .)) }}{{ $names = append $names "settings.clusterEndpoint" }}{{ end -}}
-{{- if hasKey .Values.controller "sidecarVolumeMounts" }}{{ $names = append $names "controller.sidecarVolumeMounts" }}{{ end -}}
-{{- if and .Values.apiToken (or .Values.existingSecret .Values.credentialsSecretRef) }}{{ $names = append $names "apiToken (a Secret is given)" }}{{ end -}}
-{{ toJson $names }}
 {{- end }}

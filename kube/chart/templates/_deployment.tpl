@@ -17,12 +17,7 @@ metadata:
   {{- end }}
 spec:
   replicas: {{ .replicas | int64 }} # one is active; a standby takes over its lease within seconds
-  revisionHistoryLimit: {{ $v.revisionHistoryLimit | int64 }}
-  {{- with $v.strategy }}
-  strategy:
-    {{- /* The defaults have rollingUpdate, which the API server refuses with Recreate. */ -}}
-    {{- toYaml (eq (toString .type) "Recreate" | ternary (omit . "rollingUpdate") .) | nindent 4 }}
-  {{- end }}
+  strategy: {rollingUpdate: {maxUnavailable: 1}}
   selector:
     matchLabels: {app.kubernetes.io/name: {{ .part }}}
   template:
@@ -47,18 +42,11 @@ spec:
       {{- with $v.priorityClassName }}
       priorityClassName: {{ . | quote }}
       {{- end }}
-      {{- if not (kindIs "invalid" $v.terminationGracePeriodSeconds) }}
-      terminationGracePeriodSeconds: {{ $v.terminationGracePeriodSeconds | int64 }}
-      {{- end }}
       {{- if $v.hostNetwork }}
       hostNetwork: true
       {{- end }}
       {{- with $v.dnsPolicy }}
       dnsPolicy: {{ . | quote }}
-      {{- end }}
-      {{- with $v.dnsConfig }}
-      dnsConfig:
-        {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $v.nodeSelector }}
       nodeSelector:
@@ -71,7 +59,7 @@ spec:
       {{- with $v.affinity }}
       # It does not run on nodes that it manages: without the controller there are no new ones.
       affinity:
-        {{- include "lkeplan.affinity" (dict "affinity" . "part" $.part) | nindent 8 }}
+        {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $v.topologySpreadConstraints }}
       topologySpreadConstraints:
@@ -135,9 +123,6 @@ spec:
             {{- with $v.controller.extraVolumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
-        {{- with $v.controller.sidecarContainer }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
       volumes:
         - name: tmp
           emptyDir: {sizeLimit: {{ .tmp }}}

@@ -32,7 +32,7 @@ Each template includes this first, because Helm does not define the order in whi
 
 {{/* The Secret with the Linode API token. */}}
 {{- define "lkeplan.secret" -}}
-{{ coalesce .Values.existingSecret .Values.credentialsSecretRef "linode" }}
+{{ .Values.existingSecret | default "linode" }}
 {{- end }}
 
 {{/* The image's repository, empty if there is none: a release writes its own into Chart.yaml. */}}
@@ -80,19 +80,4 @@ Each template includes this first, because Helm does not define the order in whi
 {{- if or $.token (not $secret) }}{{ $terms = append $terms . }}{{ end -}}
 {{- end -}}
 {{ with $terms }}{{ toYaml . }}{{ end }}
-{{- end }}
-
-{{/* Affinity of a part: a term of podAntiAffinity without labelSelector selects the pods of the part. */}}
-{{- define "lkeplan.affinity" -}}
-{{- $affinity := deepCopy .affinity -}}
-{{- $own := dict "matchLabels" (dict "app.kubernetes.io/name" .part) -}}
-{{- with $affinity.podAntiAffinity -}}
-{{- range .requiredDuringSchedulingIgnoredDuringExecution -}}
-{{- if not .labelSelector }}{{ $_ := set . "labelSelector" $own }}{{ end -}}
-{{- end -}}
-{{- range .preferredDuringSchedulingIgnoredDuringExecution -}}
-{{- with .podAffinityTerm }}{{ if not .labelSelector }}{{ $_ := set . "labelSelector" $own }}{{ end }}{{ end -}}
-{{- end -}}
-{{- end -}}
-{{ toYaml $affinity }}
 {{- end }}
