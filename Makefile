@@ -15,7 +15,7 @@ E2E := $(GO) test -C cmd/sandbox -count 1
 # Packages whose subject is goroutines: make check has the race detector on these, make nightly on
 # all but those that bound time and memory, of which it takes a lot.
 CONCURRENT := ./linode/api ./linode/instance ./linode/lke ./linode/loop
-BOUND      := -e /engine/compile$$ -e /engine/confine -e /cmd/lkeplan
+BOUND      := -e /engine/compile$$ -e /engine/isolate -e /cmd/lkeplan
 
 .DEFAULT_GOAL := build
 .PHONY: build unit test nightly check programs machine generated lint generate demo image bench fuzz help

@@ -16,7 +16,6 @@ import (
 var unrecovered = map[string]string{
 	"engine/cluster/follow.go":     "the commands follow a cluster, and no controller does",
 	"engine/compare/ahead.go":      "the commands list ahead, and no controller does",
-	"engine/confine/confine.go":    "it starts a process from a thread that ends with it, and reads nothing of others",
 	"engine/source/program.go":     "it waits for a process to end, and reads nothing of others",
 	"linode/instance/instances.go": "what it runs for ever recovers for each round: loop.Every",
 	"linode/instance/cluster.go":   "syncTags recovers for each NodeClaim",

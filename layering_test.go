@@ -77,9 +77,9 @@ var rules = []rule{
 	{from: "engine/migrate", forbidden: []string{"engine/apply", "engine/compare", "engine/inspect", "engine/simulate", "engine/gitops",
 		"engine/controller", "engine/source"},
 		why: "objects are imported, and released, with the values that they have, and the controller may be gone"},
-	{from: "engine/fetch", forbidden: []string{
+	{from: "engine/isolate", forbidden: []string{
 		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
-	}, why: "files are fetched before they are read, and fetching can move to a separate process"},
+	}, why: "what others wrote is limited before it is read, regardless of what it means"},
 	{from: "cmd/lkeplan", forbidden: []string{"github.com/charmbracelet/bubbletea", "github.com/muesli/termenv"},
 		why: "they ask the terminal for its colors when any command begins, and wait for the answer up to five seconds"},
 	{from: "engine/simulate", forbidden: []string{"config", "kube", "engine/compile", "engine/compare", "engine/controller"},

@@ -14,17 +14,11 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // root certificates: the image has none
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fetch"
 )
 
 func main() {
-	if len(os.Args) == 2 {
-		switch os.Args[1] {
-		case compile.ChildCommand:
-			os.Exit(compile.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
-		case fetch.ChildCommand:
-			os.Exit(fetch.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
-		}
+	if len(os.Args) == 2 && os.Args[1] == compile.ChildCommand {
+		os.Exit(compile.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go endLate(ctx, os.Stderr, os.Exit)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/confine"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
@@ -29,7 +29,7 @@ const ChildCommand = "compile-child"
 //
 // The process is this program, started again to run ChildMain. It gets a directory and values for
 // variables, and returns objects, guards and diagnostics. It gets neither an environment nor
-// credentials. Package confine documents what it cannot access.
+// credentials. Package isolate documents what it cannot access.
 type Child struct {
 	Program []string            // the command line that calls ChildMain; empty: this program with ChildCommand
 	Timeout time.Duration       // the time limit of one compilation
@@ -92,16 +92,16 @@ func (a Answer) Errors() []string {
 
 // The errors of a compilation that exceeds its limits.
 var (
-	ErrTimeout = confine.ErrTimeout
-	ErrMemory  = confine.ErrMemory
+	ErrTimeout = isolate.ErrTimeout
+	ErrMemory  = isolate.ErrMemory
 )
 
 // Compile runs one compilation. The error is ErrTimeout or ErrMemory if the configuration caused it.
 // Diagnostics are in the result.
 func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
-	child := confine.Child{
+	child := isolate.Child{
 		Program: c.Program, Command: ChildCommand, Time: cmp.Or(c.Timeout, DefaultTimeout),
-		Memory: cmp.Or(c.Memory, DefaultMemory), Budget: c.Budget, Read: []string{req.Root},
+		Memory: cmp.Or(c.Memory, DefaultMemory), Budget: c.Budget, Read: req.Root,
 	}
 	var answer Answer
 	if err := child.Ask(ctx, req, &answer); err != nil {
@@ -112,7 +112,7 @@ func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
 
 // ChildMain compiles what stdin requests and writes the answer to stdout. It returns the exit code.
 func ChildMain(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
-	return confine.Answer(stdin, stdout, stderr, func(req Request) (Answer, error) { return compile(ctx, req) })
+	return isolate.Answer(stdin, stdout, stderr, func(req Request) (Answer, error) { return compile(ctx, req) })
 }
 
 func compile(ctx context.Context, req Request) (Answer, error) {

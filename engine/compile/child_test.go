@@ -173,7 +173,7 @@ func TestChildHasNoEnvironment(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	if diff := cmp.Diff([]string{"GOMEMLIMIT", "GOTRACEBACK", "LKEPLAN_CHILD_MEMORY"},
+	if diff := cmp.Diff([]string{"GOMEMLIMIT", "GOTRACEBACK", "LKEPLAN_CHILD_MEMORY", "LKEPLAN_CHILD_READ"},
 		slices.Sorted(slices.Values(names))); diff != "" {
 		t.Errorf("the child's environment (-want +got):\n%s", diff)
 	}

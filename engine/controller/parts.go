@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/confine"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instance"
@@ -96,15 +96,15 @@ func runGitOps(ctx context.Context, cfg Config) error {
 	return explainManager(mgr.Start(ctx), cfg)
 }
 
-// warnUnconfined logs what child processes can access because this kernel lacks protection.
+// warnUnconfined logs what compile processes can access because this kernel lacks protection.
 func warnUnconfined(cfg Config) {
-	switch version := confine.Landlock(); {
+	switch version := isolate.Landlock(); {
 	case version == 0:
-		cfg.Log.Warn("the kernel has no Landlock: a compromised fetch or compile process could read the files of this " +
-			"process, such as its service account token; see SECURITY.md")
+		cfg.Log.Warn("the kernel has no Landlock: a compromised compile process could read the files of this process, such as " +
+			"its service account token, and use the network; see SECURITY.md")
 	case version < 4:
-		cfg.Log.Warn("the kernel's Landlock cannot restrict ports: a compromised fetch process could connect to ports " +
-			"other than its server's; see SECURITY.md")
+		cfg.Log.Warn("the kernel's Landlock cannot restrict TCP: a compromised compile process could send what it reads; see " +
+			"SECURITY.md")
 	}
 }
 

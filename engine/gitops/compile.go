@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -31,7 +31,7 @@ type compiled struct {
 
 // digest is the digest of the files that were read.
 func (c compiled) digest() (string, error) {
-	return fetch.Pick{Dir: c.request.Root, Names: c.Read}.Digest(c.request.Dir)
+	return isolate.Pick{Dir: c.request.Root, Names: c.Read}.Digest(c.request.Dir)
 }
 
 // compile compiles the files of a revision and the last applied files.
@@ -41,7 +41,7 @@ func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) err
 	if err := w.refuseUnfit(rev.Revision, answer, err); err != nil {
 		return err
 	}
-	rev.head, rev.read = answer.Result, fetch.Pick{Dir: rev.files, Names: answer.Read}
+	rev.head, rev.read = answer.Result, isolate.Pick{Dir: rev.files, Names: answer.Read}
 	rev.head.Inventory = nodeplan.InventoryLabel(rev.target.NodePlan)
 	dir := filepath.Join(filepath.Dir(rev.files), "base")
 	rev.base, err = w.base(ctx, rev.target, dir, compiled{Answer: answer, request: req})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -35,7 +35,7 @@ func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir strin
 	if err := write(dir, r.files); err != nil {
 		return appliedRecord{}, err
 	}
-	files, err := fetch.PickAll(dir)
+	files, err := isolate.PickAll(dir)
 	if err != nil {
 		return appliedRecord{}, err
 	}

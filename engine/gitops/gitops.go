@@ -3,7 +3,7 @@
 // packages for this as the command line.
 //
 // A commit becomes a PATCH in these steps: Reconciler.Reconcile reads the NodePlan and calls Worker.Work, which finds the
-// revision of its source. engine/fetch reads the artifact, and a child process (engine/compile, engine/confine) compiles
+// revision of its source. engine/isolate reads the artifact, and a child process (engine/compile, engine/isolate) compiles
 // it, together with the files that were last applied, because their guards apply. engine/compare lists the live
 // objects and nodes and predicts the result of an apply; engine/plan computes what changes. The guards judge the plan,
 // the status records the intent, engine/apply sends the changes in order, and the record keeps what was applied. A

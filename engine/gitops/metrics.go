@@ -54,8 +54,8 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 		ready: gauge("ready", "1 if the NodePlan is ready, otherwise 0, with the reason of its condition Ready.", "reason"),
 		ceiling: gauge("cost_ceiling_dollars", "Maximum monthly cost of all pools according to the plan in the status, in "+
 			"US dollars; +Inf if nothing limits it or there was no plan yet. Absent in the mode PlanOnly."),
-		source: gauge("source_checked_timestamp_seconds", "When the source was last known to be up to date: it was polled, or "+
-			"source-controller reported that it could fetch it."),
+		source: gauge("source_checked_timestamp_seconds", "When the source was last known to be up to date: a ConfigMap was "+
+			"read, or source-controller reported that it could fetch it."),
 		interval: gauge("interval_seconds",
 			"Maximum time between two checks of the source; absent if the NodePlan is suspended."),
 		ring: gauge("ring_waiting_since_timestamp_seconds", "Since when revisions wait for the clusters of another ring, by "+

@@ -167,7 +167,6 @@ func (r *Reconciler) reconcile(
 // The default intervals of reconciliations.
 const (
 	retryInterval = 30 * time.Second // after a failure, and while pools drain
-	gitInterval   = time.Minute      // between polls of a Git repository
 	// secretInterval is the time between reads of Secrets with variables. They are not
 	// watched, because permission to watch Secrets is permission to read all of them.
 	secretInterval = time.Minute
@@ -179,11 +178,8 @@ const (
 // next is the time until a NodePlan is reconciled again, with jitter.
 func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration {
 	interval := np.Spec.Interval.Duration
-	switch {
-	case o.failed:
+	if o.failed {
 		interval = orElse(np.Spec.RetryInterval, min(interval, retryInterval))
-	case np.Spec.Git != nil:
-		interval = min(interval, orElse(np.Spec.Git.Interval, gitInterval))
 	}
 	if o.inProgress && o.waitUntil.IsZero() { // a pool has to be deleted after its last node
 		interval = min(interval, retryInterval)

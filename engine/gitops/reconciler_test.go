@@ -140,7 +140,6 @@ func TestNextReconciliation(t *testing.T) {
 		{"a failure with a separate interval", plan(retry(2*time.Minute), 0), outcome{failed: true}, 2 * time.Minute},
 		{"a failure with an interval of a nanosecond", plan(retry(time.Nanosecond), 0), outcome{failed: true}, minInterval},
 		{"an interval of 0", &lkeplanv1alpha1.NodePlan{}, outcome{}, minInterval},
-		{"a repository that is polled", plan(spec{Git: &lkeplanv1alpha1.GitSource{}}, 0), outcome{}, gitInterval},
 		{"nodes that are still to be replaced", plan(spec{}, 3), outcome{}, time.Hour},
 		{"pools that drain", plan(spec{}, 3), outcome{inProgress: true}, retryInterval},
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -59,10 +59,10 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 		return appliedRecord{Missing: "The files of the last applied revision are too large for a record."}, nil
 	}
 	record := appliedRecord{Path: sourcePath(kept.Path)}
-	if err := fetch.Unpack(bytes.NewReader(kept.Files), dir); err != nil {
+	if err := isolate.Unpack(bytes.NewReader(kept.Files), dir); err != nil {
 		return appliedRecord{Missing: fmt.Sprintf("The record of the last applied revision cannot be read: %v.", err)}, nil
 	}
-	files, err := fetch.PickAll(dir)
+	files, err := isolate.PickAll(dir)
 	if err == nil {
 		record.Digest, err = files.Digest(record.Path)
 	}
@@ -140,7 +140,7 @@ func (r appliedRecord) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (v
 // Store keeps the files that were applied and the values of variables, and returns the digest of
 // both for the status. If they are too large for an object, the record contains neither.
 func (c recordStore) Store(
-	ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var,
+	ctx context.Context, np *lkeplanv1alpha1.NodePlan, files isolate.Pick, vars []config.Var,
 ) (string, error) {
 	path := sourcePath(np.Spec.Path)
 	digest, err := files.Digest(path)

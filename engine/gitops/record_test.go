@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -75,11 +75,11 @@ func TestRecordMustMatchDigest(t *testing.T) {
 			np, dir := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fleet"}}, t.TempDir()
 			np.UID, np.Spec.Path, np.Status.LastAppliedRevision = "u", "./fleet", "main@sha1:1"
 			before := np.DeepCopy()
-			read := fetch.Pick{Dir: dir, Names: []string{"fleet/main.lke.hcl"}}
+			read := isolate.Pick{Dir: dir, Names: []string{"fleet/main.lke.hcl"}}
 			if err := os.Mkdir(filepath.Join(dir, "fleet"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := fetch.WriteFiles(dir, map[string]string{"fleet/main.lke.hcl": "guards {}", "noise.csv": string(noise)}); err != nil {
+			if err := isolate.WriteFiles(dir, map[string]string{"fleet/main.lke.hcl": "guards {}", "noise.csv": string(noise)}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range tt.noise {

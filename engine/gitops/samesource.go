@@ -12,8 +12,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// sourceKey identifies the source object of a NodePlan as kind/namespace/name; "" if its source is a
-// Git URL.
+// sourceKey identifies the source object of a NodePlan as kind/namespace/name.
 func sourceKey(np *lkeplanv1alpha1.NodePlan) string {
 	switch {
 	case np.Spec.SourceRef != nil:
@@ -44,40 +43,33 @@ func sameSource(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.No
 type repository struct{ url, ref string }
 
 func repositoryOf(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.NodePlan) repository {
-	switch ref := np.Spec.SourceRef; {
-	case np.Spec.Git != nil:
-		named := lkeplanv1alpha1.GitRef{}
-		if np.Spec.Git.Ref != nil {
-			named = *np.Spec.Git.Ref
-		}
-		return repository{sameURL(np.Spec.Git.URL), refOf(named.Commit, "", named.Tag, cmp.Or(named.Branch, "main"))}
-	case ref != nil && ref.Kind == sourcev1.GitRepositoryKind:
-		var source sourcev1.GitRepository
-		at := client.ObjectKey{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name}
-		if cache.Get(ctx, at, &source) != nil {
-			return repository{}
-		}
-		named := sourcev1.GitRepositoryRef{}
-		if source.Spec.Reference != nil {
-			named = *source.Spec.Reference
-		}
-		special := cmp.Or(named.Name, named.SemVer)
-		return repository{sameURL(source.Spec.URL), refOf(named.Commit, special, named.Tag, cmp.Or(named.Branch, "master"))}
+	ref := np.Spec.SourceRef
+	if ref == nil || ref.Kind != sourcev1.GitRepositoryKind {
+		return repository{}
 	}
-	return repository{}
+	var source sourcev1.GitRepository
+	at := client.ObjectKey{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name}
+	if cache.Get(ctx, at, &source) != nil {
+		return repository{}
+	}
+	return repository{sameURL(source.Spec.URL), refOf(source.Spec.Reference)}
 }
 
-// refOf names what is checked out. The first argument that is not empty wins.
-func refOf(commit, special, tag, branch string) string {
+// refOf names what is checked out, in the order in which source-controller reads the fields.
+func refOf(ref *sourcev1.GitRepositoryRef) string {
 	switch {
-	case commit != "":
-		return "commit " + commit
-	case special != "":
-		return special
-	case tag != "":
-		return "tag " + tag
+	case ref == nil:
+		return "branch master"
+	case ref.Commit != "":
+		return "commit " + ref.Commit
+	case ref.Name != "":
+		return ref.Name
+	case ref.SemVer != "":
+		return ref.SemVer
+	case ref.Tag != "":
+		return "tag " + ref.Tag
 	}
-	return "branch " + branch
+	return "branch " + cmp.Or(ref.Branch, "master")
 }
 
 // sameURL normalizes the URL of a repository.

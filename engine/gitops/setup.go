@@ -16,7 +16,7 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -37,8 +37,8 @@ type Options struct {
 	Compiler           Compiler        // nil: child processes
 }
 
-// childMemory is the memory limit of all child processes together, in bytes: two compilations, or
-// four fetches. Others wait. The memory limit in kube/deploy allows for it.
+// childMemory is the memory limit of all child processes together, in bytes: two compilations.
+// Others wait. The memory limit in kube/deploy allows for it.
 const childMemory = 2 * compile.DefaultMemory
 
 // Add adds the reconciler of NodePlans to a manager; it runs while its process is the leader. Kinds
@@ -90,10 +90,9 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 
 // worker returns the Worker of a manager's cluster.
 func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker, error) {
-	budget := semaphore.NewWeighted(childMemory)
 	compiler := o.Compiler
 	if compiler == nil {
-		compiler = compile.Child{Budget: budget}
+		compiler = compile.Child{Budget: semaphore.NewWeighted(childMemory)}
 	}
 	uncached, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -104,7 +103,7 @@ func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker,
 	return &Worker{
 		Sources: originCluster{
 			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
-			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
+			Artifacts: isolate.NewArtifacts(o.FetchRetries),
 		},
 		Compiler:      countedCompiler{Next: compiler, Metrics: counts},
 		Connect:       (&accountClients{cfg: mgr.GetConfig(), other: o.ServiceAccount, counts: counts}).Connect,

@@ -18,7 +18,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -40,22 +40,12 @@ type deniedError struct{ text string }
 // Error implements error.
 func (d deniedError) Error() string { return d.text }
 
-// originCluster finds sources in a cluster: those of Flux's source-controller, ConfigMaps, and Git
-// repositories.
+// originCluster finds sources in a cluster: those of Flux's source-controller, and ConfigMaps.
 type originCluster struct {
 	Cache         client.Reader // of Flux's sources
-	Reader        client.Reader // without a cache, for ConfigMaps and Secrets
-	Fetcher       fetcher
+	Reader        client.Reader // without a cache, for ConfigMaps
+	Artifacts     isolate.Artifacts
 	SameNamespace bool // forbids sources in other namespaces
-}
-
-// fetcher sends requests to servers; fetch.Child does that in another process.
-type fetcher interface {
-	// Artifact and Commit put the files of a revision into an empty directory.
-	Artifact(ctx context.Context, artifact meta.Artifact, dir string) error
-	Commit(ctx context.Context, remote fetch.Remote, commit fetch.Commit, dir string) error
-	// Resolve returns the commit of a reference.
-	Resolve(ctx context.Context, remote fetch.Remote, ref lkeplanv1alpha1.GitRef) (fetch.Commit, error)
 }
 
 // Find returns the current revision of a NodePlan's source. The error is a deniedError if the NodePlan
@@ -66,8 +56,6 @@ func (s originCluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 		return s.flux(ctx, np)
 	case np.Spec.ConfigMapRef != nil:
 		return s.configMap(ctx, np)
-	case np.Spec.Git != nil:
-		return s.git(ctx, np)
 	}
 	return sourceArtifact{}, errors.New("the NodePlan names no source") // the CRD forbids it
 }
@@ -101,7 +89,7 @@ func (s originCluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	err := s.Cache.Get(ctx, at, source)
 	switch {
 	case apimeta.IsNoMatchError(err):
-		return sourceArtifact{}, fmt.Errorf("the cluster has no kind %s: is Flux installed?", ref.Kind)
+		return sourceArtifact{}, fmt.Errorf("the cluster has no kind %s; install it with flux install --components=source-controller", ref.Kind)
 	case apierrors.IsNotFound(err):
 		return sourceArtifact{}, fmt.Errorf("%s %s does not exist", ref.Kind, at)
 	case err != nil:
@@ -117,7 +105,7 @@ func (s originCluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 		Origin:   artifact.Metadata["org.opencontainers.image.revision"],
 		Verified: verified(source),
 		Stale:    conditions.IsFalse(source, meta.ReadyCondition),
-		Fetch:    func(ctx context.Context, dir string) error { return s.Fetcher.Artifact(ctx, *artifact, dir) },
+		Fetch:    func(ctx context.Context, dir string) error { return s.Artifacts.Fetch(ctx, *artifact, dir) },
 	}, nil
 }
 
@@ -142,7 +130,7 @@ func (s originCluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePl
 	return sourceArtifact{
 		Revision: at.Name + "@sha256:" + hex.EncodeToString(sum.Sum(nil)),
 		Fetch: func(_ context.Context, dir string) error {
-			return errors.Join(fetch.WriteFiles(dir, source.Data), fetch.WriteFiles(dir, source.BinaryData))
+			return errors.Join(isolate.WriteFiles(dir, source.Data), isolate.WriteFiles(dir, source.BinaryData))
 		},
 	}, nil
 }

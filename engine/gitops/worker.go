@@ -19,7 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -55,7 +55,7 @@ type Records interface {
 	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error)
 	// Store keeps the files that were applied and the values of variables, and returns the
 	// digest of both for the status.
-	Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var) (string, error)
+	Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files isolate.Pick, vars []config.Var) (string, error)
 }
 
 // revision is a revision of a source that is being reconciled. The fields are set step by
@@ -64,11 +64,11 @@ type revision struct {
 	sourceArtifact
 	np           *lkeplanv1alpha1.NodePlan // its status is written
 	record       Recorder
-	cause        string     // the commit or revision that is recorded on objects whose nodes are replaced
-	target       target     // the NodePlan that the plan is for
-	files        string     // the directory with the fetched files
-	read         fetch.Pick // the files that the compiler read
-	cluster      Cluster    // as the account of the NodePlan
+	cause        string       // the commit or revision that is recorded on objects whose nodes are replaced
+	target       target       // the NodePlan that the plan is for
+	files        string       // the directory with the fetched files
+	read         isolate.Pick // the files that the compiler read
+	cluster      Cluster      // as the account of the NodePlan
 	head         compile.Result
 	base         compiled                  // what was last applied
 	usedApproval *lkeplanv1alpha1.Approval // the approval that the plan was applied with; nil if none

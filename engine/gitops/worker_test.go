@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -151,7 +151,7 @@ type none struct{}
 func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (appliedRecord, error) {
 	return appliedRecord{}, nil
 }
-func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, fetch.Pick, []config.Var) (string, error) {
+func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, isolate.Pick, []config.Var) (string, error) {
 	return "", nil
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -198,12 +198,12 @@ func (w *world) Load(_ context.Context, np *lkeplanv1alpha1.NodePlan, dir string
 	if !ok {
 		return appliedRecord{}, nil
 	}
-	return last.record, fetch.Unpack(strings.NewReader(string(last.packed)), dir)
+	return last.record, isolate.Unpack(strings.NewReader(string(last.packed)), dir)
 }
 
 // Store implements Records.
 func (w *world) Store(
-	_ context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var,
+	_ context.Context, np *lkeplanv1alpha1.NodePlan, files isolate.Pick, vars []config.Var,
 ) (string, error) {
 	if err := w.write(); err != nil {
 		return "", err

@@ -54,7 +54,7 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 // nothing, and one for another cluster changes nothing.
 func TestANodePlanFollowsARepository(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t)
+	s := startSandbox(t, "--flux")
 	s.installCRDs()
 	repo := serveGit(t)
 	good := file(t, "four/main.lke.hcl")

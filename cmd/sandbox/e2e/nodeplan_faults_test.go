@@ -22,6 +22,11 @@ func applied(commit string) func(*lkeplanv1alpha1.NodePlan) bool {
 }
 
 const nodePlanOfGit = `
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: fleet, namespace: default}
+spec: {interval: 1s, url: "URL", ref: {branch: main}}
+---
 apiVersion: lkeplan.dev/v1alpha1
 kind: NodePlan
 metadata: {name: fleet, namespace: default}
@@ -29,15 +34,15 @@ spec:
   interval: 10m
   retryInterval: 1s
   path: clusters/dev
-  git: {url: URL, interval: 1s}
+  sourceRef: {kind: GitRepository, name: fleet}
 `
 
-// TestNodePlanSurvivesFailures: the source is a Git URL, with a module outside of
-// the directory. The controller is killed during an apply, and the repository is
-// unreachable for a while. For the API server see TestAMinuteWithoutTheAPIServer.
+// TestNodePlanSurvivesFailures: the source is a Git repository, with a module outside of
+// the directory. The controller is killed during an apply, and the source is gone for a
+// while. For the API server see TestAMinuteWithoutTheAPIServer.
 func TestNodePlanSurvivesFailures(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t)
+	s := startSandbox(t, "--flux")
 	s.installCRDs()
 	repo := serveGit(t)
 	repo.commit("modules/web/web.lke.hcl",
@@ -48,7 +53,8 @@ func TestNodePlanSurvivesFailures(t *testing.T) {
 	}
 	module := "\nmodule \"web\" {\n  source     = \"../../modules/web\"\n  node_class = node_class.default\n}\n"
 	first := repo.commit("clusters/dev/main.lke.hcl", fleet(module, many...))
-	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
+	manifests := strings.ReplaceAll(nodePlanOfGit, "URL", repo.url)
+	s.kube(manifests, "apply", "-f", "-")
 
 	running := s.startController()
 	for started := time.Now(); len(s.pools()) == 0; time.Sleep(20 * time.Millisecond) {
@@ -66,18 +72,13 @@ func TestNodePlanSurvivesFailures(t *testing.T) {
 		t.Errorf("%d pools, want %d", n, len(many)+1)
 	}
 
-	// The repository is unreachable: what was last applied stays.
-	hidden := repo.dir + ".away"
-	if err := os.Rename(repo.dir, hidden); err != nil {
-		t.Fatal(err)
-	}
+	// The source is gone: what was last applied stays.
+	s.kube("", "delete", "gitrepository", "fleet")
 	gone := s.untilPlan("fleet", "it says that the source is gone", because(lkeplanv1alpha1.ReasonArtifactFailed))
 	if conditions.IsStalled(gone) || gone.Status.LastAppliedRevision == "" || len(gone.Status.Inventory) != len(many)+2 {
 		t.Errorf("without its source: %+v", gone.Status.Conditions)
 	}
-	if err := os.Rename(hidden, repo.dir); err != nil {
-		t.Fatal(err)
-	}
+	s.kube(manifests, "apply", "-f", "-")
 	s.untilPlan("fleet", "the source is back", applied(first))
 }
 

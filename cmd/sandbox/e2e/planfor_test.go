@@ -13,13 +13,18 @@ import (
 )
 
 const nodePlanOfPullRequest = `
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: pr-7, namespace: default}
+spec: {interval: 1s, url: "URL", ref: {branch: pr-7}}
+---
 apiVersion: lkeplan.dev/v1alpha1
 kind: NodePlan
 metadata: {name: pr-7, namespace: default}
 spec:
   interval: 10m
   path: clusters/dev
-  git: {url: URL, ref: {branch: pr-7}, interval: 1s}
+  sourceRef: {kind: GitRepository, name: pr-7}
   mode: PlanOnly
   planFor: {name: fleet}
   deletionPolicy: Delete
@@ -31,7 +36,7 @@ spec:
 // nothing.
 func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t)
+	s := startSandbox(t, "--flux")
 	s.installCRDs()
 	s.startController()
 	repo := serveGit(t)

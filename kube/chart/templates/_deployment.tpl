@@ -1,6 +1,6 @@
 {{/*
-The Deployment of a part. Takes a dictionary: root, part (its name), container, account, args, resources, tmp (the size
-of its /tmp), and token (whether it has the Linode API token).
+The Deployment of a part. Takes a dictionary: root, part (its name), container, account, args, resources, and token
+(whether it has the Linode API token).
 */}}
 {{- define "lkeplan.deployment" -}}
 {{- $v := .root.Values -}}
@@ -65,7 +65,7 @@ spec:
       topologySpreadConstraints:
         {{- include "lkeplan.selecting" (dict "terms" . "part" $.part) | nindent 8 }}
       {{- end }}
-      # The seccomp profile lets a process restrict its children with Landlock.
+      # The seccomp profile lets a child process restrict itself with Landlock.
       securityContext:
         {{- toYaml $v.podSecurityContext | nindent 8 }}
       containers:
@@ -125,7 +125,7 @@ spec:
             {{- end }}
       volumes:
         - name: tmp
-          emptyDir: {sizeLimit: {{ .tmp }}}
+          emptyDir: {sizeLimit: 1Gi}
         {{- with $v.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}

@@ -58,7 +58,7 @@ const (
 // NodePlanSpec defines where the HCL comes from and how it is applied.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.planFor) || self.mode == 'PlanOnly'",message="planFor is only for the mode PlanOnly"
-// +kubebuilder:validation:XValidation:rule="[has(self.sourceRef), has(self.configMapRef), has(self.git)].filter(x, x).size() == 1",message="exactly one of sourceRef, configMapRef and git must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.sourceRef) != has(self.configMapRef)",message="exactly one of sourceRef and configMapRef must be set"
 type NodePlanSpec struct {
 	// SourceRef refers to a source of Flux's source-controller.
 	// +optional
@@ -67,11 +67,6 @@ type NodePlanSpec struct {
 	// ConfigMapRef refers to a ConfigMap in the same namespace. Each key is a file.
 	// +optional
 	ConfigMapRef *LocalReference `json:"configMapRef,omitempty"`
-
-	// Git is a repository that the controller fetches directly, for clusters without
-	// Flux.
-	// +optional
-	Git *GitSource `json:"git,omitempty"`
 
 	// Path is the directory in the source. Defaults to the root of the source.
 	// +optional
@@ -230,48 +225,6 @@ type NamespacedReference struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
-}
-
-// GitSource is a Git repository.
-type GitSource struct {
-	// URL of the repository: https or ssh.
-	// +kubebuilder:validation:Pattern="^(https|http|ssh)://"
-	// +kubebuilder:validation:MaxLength=2048
-	URL string `json:"url"`
-
-	// Ref is the branch, tag or commit to check out. Defaults to the branch main.
-	// +optional
-	Ref *GitRef `json:"ref,omitempty"`
-
-	// SecretRef refers to a Secret with the keys that Flux reads. For https, these are
-	// username and password; bearerToken; or githubAppID, githubAppInstallationID and
-	// githubAppPrivateKey. For ssh, these are identity and known_hosts. ca.crt is optional.
-	// +optional
-	SecretRef *LocalReference `json:"secretRef,omitempty"`
-
-	// Interval is how often the repository is polled for a new commit. Defaults to one
-	// minute.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=20
-	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
-	Interval *metav1.Duration `json:"interval,omitempty"`
-}
-
-// GitRef is a branch, a tag or a commit. A commit overrides a tag, a tag overrides a branch.
-type GitRef struct {
-	// Branch to follow.
-	// +optional
-	Branch string `json:"branch,omitempty"`
-
-	// Tag to use.
-	// +optional
-	Tag string `json:"tag,omitempty"`
-
-	// Commit to use, as 40 hexadecimal digits.
-	// +optional
-	// +kubebuilder:validation:Pattern="^[0-9a-f]{40}$"
-	Commit string `json:"commit,omitempty"`
 }
 
 // VariablesReference names an object whose keys are variables.

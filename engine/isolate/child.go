@@ -1,16 +1,17 @@
-// Package confine runs a program as a child process that its input may compromise: with limits on
-// its time, memory and files, and without an environment. A system call filter prevents it from
-// starting programs, from reaching other processes, and from using the network if it needs none. If
-// the kernel has Landlock, the child can open only the files that it is given, and connect only to
-// the given TCP ports. Question and answer are JSON, on stdin and stdout.
+// Package isolate takes in what others wrote: it downloads and unpacks artifacts of Flux's
+// source-controller, and runs a program as a child process that its input may compromise.
 //
-// Without Landlock the child can open what the user of its parent can, including the service account
-// token. A child with network access could exfiltrate it.
+// An archive becomes only regular files that a configuration can read, of limited number and size,
+// because their author may want to exhaust the disk, the memory or the time of the reader.
 //
-// Children run only on Linux, because other systems cannot confine them.
+// A Child has limits on its time and memory, and no environment. If the kernel has Landlock, it can
+// open no files but those that it is given, start no programs, and reach no network and no other
+// process, as far as the version of Landlock can restrict that. Without Landlock it can do what the
+// user of its parent can, for example read the service account token. Question and answer are JSON,
+// on stdin and stdout. Children run only on Linux, because other systems cannot confine them.
 //
-// The package does not depend on what children do.
-package confine
+// The package depends neither on Kubernetes objects nor on the content of the files.
+package isolate
 
 import (
 	"bytes"
@@ -37,12 +38,7 @@ type Child struct {
 	Time    time.Duration       // the time limit, after which it is killed
 	Memory  int64               // the memory limit, in bytes
 	Budget  *semaphore.Weighted // the memory of several children, in bytes; nil: no limit
-	Env     []string            // the whole environment, except for internal variables
-
-	Read  []string // files and directories that it can read
-	Write []string // directories that it can write to
-	// Ports are the TCP ports that it can connect to.
-	Ports []uint16
+	Read    string              // the directory that it can read
 }
 
 // The errors of a child that exceeded its limits because of its input.
@@ -75,17 +71,16 @@ func (c Child) Ask(ctx context.Context, question, answer any) error {
 	limited, cancel := context.WithTimeout(ctx, c.Time)
 	defer cancel()
 	cmd := exec.CommandContext(limited, program[0], program[1:]...)
-	cmd.Env = append([]string{fmt.Sprintf("GOMEMLIMIT=%d", c.Memory*3/4), fmt.Sprintf("%s=%d", memoryVar, c.Memory),
-		"GOTRACEBACK=none"}, c.Env...)
-	if len(c.Ports) > 0 {
-		cmd.Env = append(cmd.Env, networkVar+"=1")
+	cmd.Env = []string{
+		fmt.Sprintf("GOMEMLIMIT=%d", c.Memory*3/4), "GOTRACEBACK=none",
+		fmt.Sprintf("%s=%d", memoryVar, c.Memory), readVar + "=" + c.Read,
 	}
 	cmd.Stdin = bytes.NewReader(input)
 	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.SysProcAttr = apart()
 	cmd.WaitDelay = time.Second
-	if err := c.run(cmd); err != nil {
+	if err := run(cmd); err != nil {
 		return c.ended(ctx, limited, err, stderr.String())
 	}
 	if err := utiljson.Unmarshal(stdout.Bytes(), answer); err != nil {
@@ -94,20 +89,12 @@ func (c Child) Ask(ctx context.Context, question, answer any) error {
 	return nil
 }
 
-// run starts the child from a thread with the child's restrictions, which the child inherits, and
-// waits for it. The thread ends with the goroutine because it stays locked, and the child ends with
-// the thread.
-func (c Child) run(cmd *exec.Cmd) error {
-	ended := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		if err := c.restrictThread(cmd.Path); err != nil {
-			ended <- err
-			return
-		}
-		ended <- cmd.Run()
-	}()
-	return <-ended
+// run runs the child from a thread that lives as long: the kernel ends the child with the thread that
+// started it.
+func run(cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return cmd.Run()
 }
 
 // ended explains why a child ended without an answer.

@@ -1,11 +1,11 @@
-package fetch
+package isolate
 
 import (
 	archive "archive/tar"
-	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/fluxcd/pkg/tar"
 
@@ -17,7 +17,7 @@ import (
 // links, become barriers.
 func Unpack(from io.Reader, dir string) error {
 	var tooMany error
-	var found tally
+	var entries int // and the directories that are created for them
 	var barred []barrier
 	filter := func(name string, info fs.FileInfo) bool {
 		useful := isLink(info) || !info.IsDir() && schemas.Readable(name)
@@ -25,7 +25,14 @@ func Unpack(from io.Reader, dir string) error {
 		if skip && useful {
 			barred = append(barred, barrier{name, isLink(info)})
 		}
-		tooMany = cmp.Or(tooMany, found.add(name, useful || !skip))
+		entries++
+		if useful || !skip {
+			entries += strings.Count(name, "/")
+		}
+		if entries > maxEntries {
+			tooMany = fmt.Errorf("it has more than %d files and directories; exclude files that are not needed from the source",
+				maxEntries)
+		}
 		return skip || tooMany != nil
 	}
 	err := tar.Untar(until{from, &tooMany}, dir,

@@ -1,21 +1,10 @@
-// Package fetch puts the files of one revision into an empty directory: from an artifact of Flux's
-// source-controller, a commit of a Git repository, or an archive that this package has packed.
-//
-// A Child does this in a separate process, because a server may be hostile.
-//
-// It writes only regular files that a configuration can read, of limited number and size, because
-// their author may want to exhaust the disk, the memory or the time of the reader. It uses only the
-// credentials that it is given, and depends neither on Kubernetes objects nor on the content of the
-// files.
-package fetch
+package isolate
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -26,35 +15,15 @@ const (
 	maxFile     = 256 << 10
 )
 
-// maxEntries is the maximum number of files and directories in a source. Empty ones need no space in
-// an archive, and a commit of a few trees, each of which contains the next one several times, can
-// have billions of them.
+// maxEntries is the maximum number of files and directories in an archive, in which empty ones need
+// almost no space.
 const maxEntries = 100_000
-
-// tally counts the entries of a source.
-type tally struct {
-	entries int
-	bytes   int64
-}
-
-// add counts an entry, and the directories that are created for it.
-func (t *tally) add(name string, written bool) error {
-	t.entries++
-	if written {
-		t.entries += strings.Count(name, "/")
-	}
-	if t.entries > maxEntries {
-		return fmt.Errorf("it has more than %d files and directories; exclude files that are not needed from the source",
-			maxEntries)
-	}
-	return nil
-}
 
 // A barrier is written instead of a file that is not fetched. Reading it is an error. Without barriers
 // the file would be missing, and so would pools that are in the repository.
 type barrier struct {
 	name string
-	link bool // a link or a submodule, which is not followed; otherwise a file that is too large
+	link bool // a link, which is not followed; otherwise a file that is too large
 }
 
 func barAll(dir string, barred []barrier) error {
@@ -71,8 +40,8 @@ func barAll(dir string, barred []barrier) error {
 	return nil
 }
 
-// put writes a symbolic link to itself instead of a link or submodule, and a sparse file that is too
-// large instead of a large file.
+// put writes a symbolic link to itself instead of a link, and a sparse file that is too large instead of
+// a large file.
 func (b barrier) put(root *os.Root) error {
 	at := filepath.Clean(filepath.FromSlash(b.name))
 	if err := root.MkdirAll(filepath.Dir(at), 0o700); err != nil {

@@ -9,27 +9,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestExamplesWithoutFluxOrArgoCD: the NodePlan applies the HCL from the ConfigMap
+// TestArgoCDApprovesAPlanFromAConfigMap: the NodePlan applies the HCL from the ConfigMap
 // that kustomize generates. Argo CD's health script calls it healthy, and its action
-// approves what guards refuse. The API server accepts the NodePlan with a Git URL.
-func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
+// approves what guards refuse.
+func TestArgoCDApprovesAPlanFromAConfigMap(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
 	for _, name := range []string{"rbac.yaml", "tenant.yaml", "approval.yaml"} {
 		s.kube("", "apply", "-f", "../../../kube/deploy/"+name)
 	}
-	said := s.kube("", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f",
-		"../../../examples/gitops-builtin/git")
-	for _, want := range []string{"nodeplan.lkeplan.dev/prod", "secret/fleet ", "secret/fleet-ssh"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("no %s among:\n%s", want, said)
-		}
-	}
-
 	s.startController()
 	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List",
-		"items": s.kustomize("../../../examples/gitops-builtin/configmap")})
+		"items": s.kustomize("../../../examples/argocd/configmap")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +53,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 func (s *sandbox) approveLikeArgoCD() {
 	s.t.Helper()
 	const actions = customizations + "/lkeplan.dev/NodePlan/actions/"
-	text, _, found := strings.Cut(readText(s.t, "../../../examples/gitops-builtin/configmap/main.lke.hcl"),
+	text, _, found := strings.Cut(readText(s.t, "../../../examples/argocd/configmap/main.lke.hcl"),
 		"pool \"batch\"")
 	if !found {
 		s.t.Fatal("the example has no pool batch")

@@ -1,4 +1,4 @@
-package fetch
+package isolate
 
 import (
 	archive "archive/tar"
