@@ -80,8 +80,6 @@ var rules = []rule{
 	{from: "engine/isolate", forbidden: []string{
 		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
 	}, why: "what others wrote is limited before it is read, regardless of what it means"},
-	{from: "cmd/lkeplan", forbidden: []string{"github.com/charmbracelet/bubbletea", "github.com/muesli/termenv"},
-		why: "they ask the terminal for its colors when any command begins, and wait for the answer up to five seconds"},
 	{from: "engine/simulate", forbidden: []string{"config", "kube", "engine/compile", "engine/compare", "engine/controller"},
 		why: "where pods go follows from pools, prices and pods, wherever they were read; no cluster is asked"},
 	{from: "engine/simulate/disrupt", forbidden: []string{"linode/api", "linode/lke", "engine/simulate/workload"},
@@ -91,7 +89,7 @@ var rules = []rule{
 	{from: "engine/cluster", forbidden: []string{"config", "kube", "engine/plan", "engine/compare", "engine/inspect"},
 		why: "what a cluster has is read in one place; what follows from it is for others"},
 	{from: "engine/inspect", forbidden: []string{"engine/apply", "engine/migrate", "engine/gitops", "engine/controller",
-		"engine/source", "charm.land", "github.com/charmbracelet"},
+		"engine/source"},
 		why: "what is said of a cluster is read from it, and nothing is changed there; the command knows the terminal"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/migrate"},
 		why: "NodePlans are reconciled in the same way in any process, and adopt nothing automatically"},

@@ -26,7 +26,6 @@ var effective = map[string]string{
 	"plan": "--var --var-file --catalog --guards --simulate --allow --cluster " +
 		"--detailed-exitcode --recursive --at --output --out",
 	"apply":     "--allow --cluster --yes --force-conflicts --all --wait",
-	"top":       "--kubeconfig --context --request-timeout --once --catalog --sort --reverse --output",
 	"validate":  "--var --var-file --catalog --recursive --output --strict",
 	"render":    "--target --announce-parameters --recursive",
 	"import":    "--from --selector --out-dir --cluster --region --tier --mode --lke --terraform",
@@ -96,8 +95,6 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 		"diff -o json --ascii":                                "--ascii is for text",
 		"diff -o json --color always":                         "--color is for text",
 		"diff -o json --all":                                  "--all is for text and markdown",
-		"top --once --interval 5s":                            "--interval is for a screen that follows",
-		"top -o json --interval 5s":                           "--interval is for a screen that follows",
 		"plan --pods 1x1cpu":                                  "--pods works only with --simulate",
 		"plan -o json --width 80":                             "--width is for text",
 		"apply --yes --pods 1x1cpu":                           "--pods works only with --simulate",

@@ -9,15 +9,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestKeysOfTopFitATerminal: lines of the help in top have at most 80 columns.
-func TestKeysOfTopFitATerminal(t *testing.T) {
-	for line := range strings.Lines(topKeys) {
-		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 80 {
-			t.Errorf("%d columns: %q", n, line)
-		}
-	}
-}
-
 // TestHelpShowsOneDefault: a flag whose text names its default shows no other one.
 func TestHelpShowsOneDefault(t *testing.T) {
 	for _, cmd := range commands(newRoot(bareEnv())) {

@@ -220,8 +220,6 @@ func TestHostileTextForgesNoLine(t *testing.T) {
 		{args: "why pod ten/gated"},
 		{args: "why pod ten/alone-7"},
 		{args: "why pod ten/runs"},
-		{args: "top --once", says: "7 nodes"},
-		{args: "top -o json", json: true},
 		{args: "doctor", code: 1, not: "IN-TEN"},
 		{args: "doctor -o json", json: true, code: 1},
 		{args: "nodeplan get -A"},

@@ -29,7 +29,7 @@ func TestInterruptEndsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"status"}, {"why", "node", "x"}, {"top", "--once"}, {"snapshot"}, {"simulate", "--workloads", "live", dir}, {"doctor"},
+		{"status"}, {"why", "node", "x"}, {"snapshot"}, {"simulate", "--workloads", "live", dir}, {"doctor"},
 		{"diff", "--base", "live", dir}, {"plan", dir}, {"apply", "--yes", dir}, {"import"},
 		{"crds", "apply"}, {"uninstall", "--drain", "--yes"}, {"nodeplan", "get"}, {"nodeplan", "reconcile", "x"},
 		{"rings", "x", ordered, "--contexts", "a=c"},

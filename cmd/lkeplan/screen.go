@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -31,46 +27,32 @@ type look struct {
 	access  kube.Access
 	catalog string
 	output  textOrJSON
-	drawn   *atomic.Bool // a screen is drawn, so no line may be written
 }
 
 // flags adds the common flags.
 func (l *look) flags(cmd *cobra.Command, env *flags.Env) {
 	flags.ClusterFlags(cmd, env, &l.access)
-	l.drawn = new(atomic.Bool)
-	drawn, say := l.drawn, l.access.Say
-	l.access.Say = func(what string) {
-		if !drawn.Load() {
-			say(what)
-		}
-	}
 	flags.Catalog(cmd, &l.catalog)
 	l.output.add(cmd)
 }
 
-// tooOften is an error if an interval is so short that it would keep the API server busy.
-func tooOften(interval time.Duration) error {
-	if interval < 100*time.Millisecond {
-		return fmt.Errorf("--interval is %s; it must be at least 100ms", interval)
+// connect returns the prices of plan types and the cluster.
+func (l *look) connect() (prices *catalog.Catalog, from *kube.Cluster, err error) {
+	if prices, err = (revision.Options{Catalog: l.catalog}).Prices(); err != nil {
+		return nil, nil, err
 	}
-	return nil
+	from, err = kube.Connect(l.access)
+	return prices, from, err
 }
 
-// read reads the kinds of a cluster, with the prices of its nodes.
-func (l *look) read(ctx context.Context, every time.Duration, kinds []cluster.Kind) (prices *catalog.Catalog,
-	from *kube.Cluster, read *cluster.Follower, err error) {
-	if prices, err = (revision.Options{Catalog: l.catalog}).Prices(); err != nil {
-		return nil, nil, nil, err
-	}
-	if from, err = kube.Connect(l.access); err != nil {
-		return nil, nil, nil, err
-	}
-	watches, err := from.Client(scheme.Scheme)
+// listed reads kinds of a cluster.
+func listed(ctx context.Context, from *kube.Cluster, kinds []cluster.Kind) (cluster.Snapshot, error) {
+	client, err := from.Client(scheme.Scheme)
 	if err != nil {
-		return nil, nil, nil, err
+		return cluster.Snapshot{}, err
 	}
-	read = cluster.NewFollower(watches, every, kinds...)
-	return prices, from, read, from.Explain(read.Read(ctx))
+	lists, err := cluster.Read(ctx, client, kinds...)
+	return lists, from.Explain(err)
 }
 
 // names completes names of a kind of inspect.QuestionKinds; for pods those of a namespace, or NAMESPACE/NAME. A cluster that
@@ -177,31 +159,6 @@ func confirm(ctx context.Context, env *flags.Env, yes bool, question, not string
 		return errors.New(not)
 	}
 	return nil
-}
-
-// draw shows a model of a cluster on a terminal until the user or a signal ends it.
-func (l *look) draw(ctx context.Context, env *flags.Env, terminal *os.File, of *cluster.Follower, m tea.Model) error {
-	l.drawn.Store(true)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go of.Follow(ctx)
-	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(env.Stdin), tea.WithOutput(terminal)).Run()
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-		return nil // by a signal
-	}
-	return err
-}
-
-// A tick is when the screen is drawn again: ages grow without a change, and changes in the meantime are drawn together.
-type tick time.Time
-
-func nextTick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
-
-// fullScreen is a view of the whole terminal.
-func fullScreen(text string) tea.View {
-	v := tea.NewView(text)
-	v.AltScreen = true
-	return v
 }
 
 // columns is the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.

@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
@@ -24,6 +26,9 @@ const statusHelp = `Show the state of a cluster on one screen:
   * for each NodePlan (an object that applies commits), the applied commit and
     the next commit
   * why pods wait for a node
+  * for each node, its plan type, state, age and price, and how much of its CPU
+    and memory the pods request. If there are more than 20 nodes, status sums
+    them up by pool and plan type; --all lists each node
 
 With POOL, status shows only this pool.
 
@@ -71,10 +76,9 @@ func newStatus(env *flags.Env) *cobra.Command {
 		},
 	}
 	s.flags(cmd, env)
-	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
-	cmd.Flags().BoolVar(&s.all, "all", false, "also list pools with nothing to report, and all workloads with waiting pods")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second,
-		"refresh the resources that you can list but not watch every `TIME`")
+	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "show the state again and again, until Ctrl-C is pressed")
+	cmd.Flags().BoolVar(&s.all, "all", false, "also list pools with nothing to report, all workloads with waiting pods, and each node")
+	cmd.Flags().DurationVar(&s.interval, "interval", 5*time.Second, "read the cluster again after each `TIME`")
 	flags.Effects{
 		"all": {
 			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",
@@ -85,11 +89,10 @@ func newStatus(env *flags.Env) *cobra.Command {
 }
 
 func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
-	if err := tooOften(s.interval); err != nil {
-		return err
-	}
 	terminal := flags.Terminal(env.Stdout)
 	switch {
+	case s.interval < time.Second:
+		return fmt.Errorf("--interval is %s; it must be at least 1s", s.interval)
 	case s.watch && s.output.Value == "json":
 		return errors.New("--watch draws on a terminal, and -o json is for programs: give one of them")
 	case s.watch && terminal == nil:
@@ -97,111 +100,48 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	case s.watch && flags.Dumb(env.Getenv):
 		return errors.New("--watch moves the cursor, which this terminal cannot (TERM=dumb)")
 	}
-	prices, from, read, err := s.read(ctx, s.interval, cluster.StatusKinds())
+	prices, from, err := s.connect()
 	if err != nil {
 		return err
 	}
-	given := inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool}
-	lists, _ := read.Snapshot()
-	found, err := inspect.NewStatus(ctx, lists, given)
-	if err != nil {
-		return err
-	}
-	if s.watch {
-		return s.draw(ctx, env, terminal, read, &statusModel{
-			source: read, given: given, all: s.all, lists: lists, found: found,
-			judge: func(lists cluster.Snapshot, given inspect.Given) (inspect.Status, error) {
-				return inspect.NewStatus(ctx, lists, given)
-			},
-		})
-	}
-	return s.output.printWide(env, found, func(width int) string {
-		return found.Text(inspect.StatusView{Width: width, All: s.all})
-	})
-}
-
-// snapshots is what a model shows; cluster.Follower is one.
-type snapshots interface {
-	// Snapshot returns what is known, and whether it has changed since the last call.
-	Snapshot() (s cluster.Snapshot, changed bool)
-}
-
-// statusModel is what is on the terminal. It implements tea.Model.
-type statusModel struct {
-	source        snapshots
-	given         inspect.Given
-	all           bool
-	lists         cluster.Snapshot
-	found         inspect.Status
-	problem       error
-	judge         func(cluster.Snapshot, inspect.Given) (inspect.Status, error)
-	width, height int
-	top           int // the first line that is shown
-}
-
-// Init implements tea.Model.
-func (m *statusModel) Init() tea.Cmd { return nextTick() }
-
-// Update implements tea.Model.
-func (m *statusModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
-	case tick:
-		m.refresh(time.Time(msg))
-		return m, nextTick()
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "q", "esc", "ctrl+c":
-			return m, tea.Quit
-		case "up", "k":
-			m.top--
-		case "down", "j":
-			m.top++
-		case "pgup":
-			m.top -= m.height / 2
-		case "pgdown", "space":
-			m.top += m.height / 2
-		case "home", "g":
-			m.top = 0
+	status := func() (inspect.Status, error) {
+		lists, err := listed(ctx, from, cluster.StatusKinds())
+		if err != nil {
+			return inspect.Status{}, err
 		}
+		return inspect.NewStatus(ctx, lists, inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool})
 	}
-	return m, nil
+	found, err := status()
+	if err != nil {
+		return err
+	}
+	text := func(width int) string { return found.Text(inspect.StatusView{Width: width, All: s.all}) }
+	if !s.watch {
+		return s.output.printWide(env, found, text)
+	}
+	for {
+		shown := text(cmp.Or(columns(env), 120))
+		if err != nil {
+			shown = harmless(err.Error()) + "\n"
+		}
+		if _, err := io.WriteString(terminal, screenful(shown, flags.Lines(terminal))); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(s.interval):
+		}
+		found, err = status()
+	}
 }
 
-// again is how often the status is computed if nothing has changed: windows open, and events become old.
-const again = 10 * time.Second
-
-// refresh takes over what has changed.
-func (m *statusModel) refresh(now time.Time) {
-	lists, changed := m.source.Snapshot()
-	if changed {
-		m.lists = lists
-	} else if now.Sub(m.given.Now) < again {
-		m.found = m.found.At(now)
-		return
+// screenful is a text in the place of what a terminal shows. Of a text with more lines than the terminal has, it has the
+// first; 0 lines are as many as there are.
+func screenful(text string, lines int) string {
+	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	if more := len(all) - lines + 1; lines > 1 && more > 1 {
+		all = append(slices.Clone(all[:lines-1]), fmt.Sprintf("and %d more lines: lkeplan status without --watch shows them", more))
 	}
-	m.given.Now = now
-	m.found, m.problem = m.judge(m.lists, m.given)
-}
-
-// View implements tea.Model.
-func (m *statusModel) View() tea.View { return fullScreen(m.drawn()) }
-
-// drawn is what is on the terminal, as many lines as it has.
-func (m *statusModel) drawn() string {
-	if m.width == 0 {
-		return "" // the terminal has not reported its size
-	}
-	text := m.found.Text(inspect.StatusView{Width: m.width, All: m.all})
-	if m.problem != nil {
-		text = harmless(m.problem.Error())
-	}
-	lines, room := strings.Split(strings.TrimSuffix(text, "\n"), "\n"), max(1, m.height-1)
-	m.top = max(0, min(m.top, len(lines)-room))
-	lines = lines[m.top:min(len(lines), m.top+room)]
-	for len(lines) < room {
-		lines = append(lines, "")
-	}
-	return strings.Join(append(lines, "q quit  up, down"), "\n")
+	return "\x1b[H\x1b[J" + strings.Join(all, "")
 }

@@ -37,7 +37,7 @@ func TestRequestTimeout(t *testing.T) {
 		defer server.Close()
 		defer close(released)
 		for _, args := range [][]string{
-			{"status"}, {"why", "node", "x"}, {"top", "--once"}, {"snapshot"}, {"simulate", "--workloads", "live", dir}, {"doctor"},
+			{"status"}, {"why", "node", "x"}, {"snapshot"}, {"simulate", "--workloads", "live", dir}, {"doctor"},
 			{"diff", "--base", "live", dir}, {"plan", dir}, {"apply", "--yes", dir}, {"import"},
 			{"validate", "--workloads", "live", dir}, {"crds", "apply"}, {"uninstall", "--drain", "--yes"}, {"nodeplan", "get"},
 			{"nodeplan", "get", "x"}, {"nodeplan", "history", "x"}, {"nodeplan", "diff", "x", dir}, {"nodeplan", "suspend", "x"},

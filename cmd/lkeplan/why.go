@@ -70,7 +70,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			prices, from, read, err := l.read(cmd.Context(), time.Second, cluster.AllKinds())
+			prices, from, err := l.connect()
 			if err != nil {
 				return err
 			}
@@ -78,7 +78,10 @@ func newWhy(env *flags.Env) *cobra.Command {
 			if of, pod, both := strings.Cut(name, "/"); both && kind == "pod" {
 				question.Namespace, question.Name = cmp.Or(of, question.Namespace), pod
 			}
-			lists, _ := read.Snapshot()
+			lists, err := listed(cmd.Context(), from, cluster.AllKinds())
+			if err != nil {
+				return err
+			}
 			answer, err := inspect.Ask(cmd.Context(), lists, inspect.Given{Catalog: prices, Now: time.Now(), Region: region}, question)
 			if err != nil {
 				return err

@@ -1,8 +1,8 @@
 // Package cluster is a snapshot of a cluster: the objects that were read at one moment, and the kinds that could not be
-// listed. An empty list of such a kind means that nothing is known, not that no objects exist. Load reads
-// lists, Cached a cache, and a Follower keeps a Snapshot up to date by watches.
+// listed. An empty list of such a kind means that nothing is known, not that no objects exist. Load and
+// Read read lists, and Cached reads a cache.
 //
-// It changes nothing, and asks for nothing but get, list and watch.
+// It changes nothing, and asks for nothing but get and list.
 package cluster
 
 import (

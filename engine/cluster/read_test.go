@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +20,7 @@ import (
 )
 
 // reader reads a cluster with a node and a pool. May says whether kinds may be listed.
-func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (*Follower, error) {
+func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (Snapshot, error) {
 	t.Helper()
 	linode.Register()
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil)
@@ -36,13 +35,12 @@ func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (
 			return w.List(ctx, list) // the one in memory has no fields to select by
 		},
 	}).Build()
-	r := NewFollower(c, time.Second, kinds...)
-	return r, r.Read(t.Context())
+	return Read(t.Context(), c, kinds...)
 }
 
 // TestWhatMayNotBeListedIsSaid: but without pools there is nothing to say.
 func TestWhatMayNotBeListedIsSaid(t *testing.T) {
-	r, err := reader(t, AllKinds(), func(list client.ObjectList) bool {
+	lists, err := reader(t, AllKinds(), func(list client.ObjectList) bool {
 		switch list.(type) {
 		case *corev1.NodeList, *karpv1.NodePoolList:
 			return true
@@ -52,9 +50,8 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lists, changed := r.Snapshot()
-	if len(lists.Nodes) != 1 || len(lists.Pools) != 1 || !changed {
-		t.Errorf("%d nodes, %d pools, changed: %v", len(lists.Nodes), len(lists.Pools), changed)
+	if len(lists.Nodes) != 1 || len(lists.Pools) != 1 {
+		t.Errorf("%d nodes, %d pools", len(lists.Nodes), len(lists.Pools))
 	}
 	if len(lists.Notes) != len(AllKinds())-2 ||
 		!slices.Contains(lists.Notes, "DaemonSets cannot be shown: the user may not list daemonsets.apps.") {
@@ -83,29 +80,29 @@ func TestWhatIsNotListedIsNotNone(t *testing.T) {
 		"nothing is in its way": {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := asked(t, func(_ context.Context, list client.ObjectList) error {
+			lists, err := asked(t, func(_ context.Context, list client.ObjectList) error {
 				if _, pods := list.(*corev1.PodList); pods {
 					return tt.err
 				}
 				return nil
 			})
-			if err := r.Read(t.Context()); err != nil {
+			if err != nil {
 				t.Fatal(err)
 			}
-			if lists, _ := r.Snapshot(); !slices.Equal(lists.Unlisted, tt.want) {
+			if !slices.Equal(lists.Unlisted, tt.want) {
 				t.Errorf("%q, want %q", lists.Unlisted, tt.want)
 			}
 		})
 	}
 }
 
-// asked is a Reader of a cluster with nothing in it, which answers each list so.
-func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) *Follower {
+// asked is what is read of a cluster with nothing in it, which answers each list so.
+func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) (Snapshot, error) {
 	t.Helper()
 	linode.Register()
-	return NewFollower(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+	return Read(t.Context(), fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			return answer(ctx, list)
 		},
-	}).Build(), time.Second, StatusKinds()...)
+	}).Build(), StatusKinds()...)
 }

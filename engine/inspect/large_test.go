@@ -64,11 +64,10 @@ func TestLargeClusterStatusIsFast(t *testing.T) {
 		if err = failed; err != nil {
 			return
 		}
-		r := cluster.NewFollower(c, time.Second, cluster.StatusKinds()...)
-		if err = r.Read(t.Context()); err != nil {
+		var found cluster.Snapshot
+		if found, err = cluster.Read(t.Context(), c, cluster.StatusKinds()...); err != nil {
 			return
 		}
-		found, _ := r.Snapshot()
 		var told inspect.Status
 		told, err = inspect.NewStatus(t.Context(), found, inspect.Given{Catalog: prices, Now: time.Now()})
 		text = told.Text(inspect.StatusView{Width: 120})

@@ -1,7 +1,7 @@
-// Package inspect reports on a cluster: what is happening in it (status), why something is as it is (why), its nodes as a
-// screen (top), and whether everything that lkeplan needs is in place (doctor).
+// Package inspect reports on a cluster: what is happening in it (status), why something is as it is (why), and whether
+// everything that lkeplan needs is in place (doctor).
 //
-// It changes nothing. Status, why and top are functions of a Snapshot, prices and a time; doctor sends
+// It changes nothing. Status and why are functions of a Snapshot, prices and a time; doctor sends
 // lists, reviews and dry runs. It knows no terminal.
 package inspect
 
@@ -32,6 +32,7 @@ type Status struct {
 	Coming    *int             `json:"coming"`             // of these, on the way
 	Cost      *catalog.Price   `json:"cost"`               // without the unpriced
 	Unpriced  int              `json:"unpriced,omitempty"` // nodes whose price is unknown
+	NodeList  []Node           `json:"node_list"`
 	Pools     []PoolStatus     `json:"pools"`
 	Classes   []ClassStatus    `json:"node_classes"` // with something to report
 	Limits    []LimitStatus    `json:"capacity_limits"`
@@ -84,17 +85,16 @@ func (w *reader) status(ctx context.Context) (Status, error) {
 	s := Status{
 		Place: w.Place, Notes: append([]string{}, w.Notes...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
 	}
-	screen := NewScreen(cluster.Snapshot{Nodes: w.Nodes, Claims: w.Claims, Pools: w.Pools}, w.Catalog.Price)
-	if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
-		coming := int(screen.Total.Coming.N)
-		s.Nodes, s.Coming, s.Cost = &screen.Total.Count, &coming, &screen.Total.Cost
-		s.Unpriced = screen.Total.Unpriced
-	}
 	rolls, err := w.outdated()
 	if err != nil {
 		return s, err
 	}
-	s.Pools = w.pools(screen, rolls)
+	nodes := w.nodes(rolls)
+	if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
+		sum := totalsOf(nodes)
+		s.Nodes, s.Coming, s.Cost, s.Unpriced, s.NodeList = &sum.nodes, &sum.coming, &sum.cost, sum.unpriced, nodes
+	}
+	s.Pools = w.pools(nodes, rolls)
 	if w.Unread(cluster.KindClasses) == "" {
 		s.Classes = w.classes(rolls)
 	} else {
@@ -135,6 +135,7 @@ func (s Status) only(pool string) (Status, error) {
 	}
 	p := s.Pools[at]
 	s.Pools, s.Nodes, s.Coming, s.Cost, s.Unpriced = []PoolStatus{p}, p.Nodes, p.coming, p.Cost, p.Unpriced
+	s.NodeList = keep(s.NodeList, func(n Node) bool { return n.Pool == pool })
 	s.Classes = keep(s.Classes, func(c ClassStatus) bool { return c.Name == p.Class })
 	s.Limits = keep(s.Limits, func(l LimitStatus) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) })
 	s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })

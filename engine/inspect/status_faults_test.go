@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/inspect"
@@ -73,16 +72,12 @@ func failing(t *testing.T, resource string, fault kubetest.Fault) (cluster.Snaps
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c client.WithWatch
-	if c, err = server.Client(scheme.Scheme); err != nil {
+	c, err := server.Client(scheme.Scheme)
+	if err != nil {
 		t.Fatal(err)
 	}
-	r := cluster.NewFollower(c, time.Second, cluster.AllKinds()...)
-	if err := r.Read(t.Context()); err != nil {
-		return cluster.Snapshot{}, server.Explain(err)
-	}
-	lists, _ := r.Snapshot()
-	return lists, nil
+	lists, err := cluster.Read(t.Context(), c, cluster.AllKinds()...)
+	return lists, server.Explain(err)
 }
 
 // refused checks what is reported about a refused list, and that what depends on it is null.

@@ -51,7 +51,7 @@ func amountText(name, amount string) string {
 	if err != nil || name != string(corev1.ResourceMemory) && name != string(corev1.ResourceEphemeralStorage) {
 		return amount
 	}
-	return schemas.Bytes(ones(&q))
+	return schemas.Bytes(q.Value())
 }
 
 // used, most and left are for people.

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,25 +51,6 @@ type PoolStatus struct {
 type Count struct {
 	State NodeState `json:"state"`
 	Nodes int       `json:"nodes"`
-}
-
-// NodeState is the state of a node.
-type NodeState string
-
-// The states, in the order of a node's life.
-const (
-	NodeAskedFor NodeState = "requested" // from LKE
-	NodeJoining  NodeState = "joining"
-	NodeReady    NodeState = "ready"
-	NodeNotReady NodeState = "not ready"
-	NodeCordoned NodeState = "cordoned"
-	NodeOutdated NodeState = "outdated" // it will be replaced
-	NodeBlocked  NodeState = "blocked"  // it will be replaced, and something blocks that
-	NodeDraining NodeState = "draining"
-)
-
-func nodeStates() []NodeState {
-	return []NodeState{NodeAskedFor, NodeJoining, NodeReady, NodeNotReady, NodeCordoned, NodeOutdated, NodeBlocked, NodeDraining}
 }
 
 // rolls is how many nodes of pools are up to date.
@@ -168,63 +150,37 @@ func classOf(pool *karpv1.NodePool) string {
 	return ""
 }
 
-// pools are all pools by name, and last the nodes without a pool.
-func (w *reader) pools(screen Screen, r rolls) []PoolStatus {
-	counts := map[string]map[NodeState]int{}
-	for _, n := range screen.Nodes {
-		if counts[n.Pool] == nil {
-			counts[n.Pool] = map[NodeState]int{}
-		}
-		counts[n.Pool][r.stateOf(n)]++
-	}
+// pools are all pools by name, also those of nodes whose NodePool was deleted or cannot be read, and last the nodes
+// without a pool.
+func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
+	of := byPool(nodes)
 	objects := map[string]*karpv1.NodePool{}
 	for _, p := range w.Snapshot.Pools {
 		objects[p.Name] = p
+		of[p.Name] = slices.Clip(of[p.Name]) // also those without nodes
 	}
+	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(order(a == "", b == ""), strings.Compare(a, b))
+	})
 	pools := []PoolStatus{}
-	for _, row := range screen.Pools {
-		p := PoolStatus{Name: row.Name, Limits: []Amount{}, Says: []Remark{}}
+	for _, name := range names {
+		p := PoolStatus{Name: name, Limits: []Amount{}, Says: []Remark{}}
 		if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
-			coming := int(row.Coming.N)
-			p.Nodes, p.Cost, p.coming, p.States = &row.Count, &row.Cost, &coming, []Count{}
-			p.Unpriced = row.Unpriced
+			sum := totalsOf(of[name])
+			p.Nodes, p.Cost, p.coming, p.States, p.Unpriced = &sum.nodes, &sum.cost, &sum.coming, []Count{}, sum.unpriced
 			for _, state := range nodeStates() {
-				if n := counts[row.Name][state]; n > 0 {
+				if n := sum.states[state]; n > 0 {
 					p.States = append(p.States, Count{state, n})
 				}
 			}
 		}
-		if object := objects[row.Name]; object != nil {
+		if object := objects[name]; object != nil {
 			p.Class, p.Limits = classOf(object), w.ownLimits(object)
-			p.Says = append(w.remarks(object, r.pools[row.Name], p.Limits),
-				r.drift[manifest.Key{Kind: "NodePool", Name: row.Name}]...)
+			p.Says = append(w.remarks(object, r.pools[name], p.Limits), r.drift[manifest.Key{Kind: "NodePool", Name: name}]...)
 		}
 		pools = append(pools, p)
 	}
 	return pools
-}
-
-// stateOf is the state of a node.
-func (r rolls) stateOf(n NodeRow) NodeState {
-	switch n.State {
-	case StateOrdered:
-		return NodeAskedFor
-	case StateBooting, StateJoining:
-		return NodeJoining
-	case StateDraining, StateLeaving:
-		return NodeDraining
-	}
-	switch {
-	case r.outdated[n.Claim] && r.held[n.Claim]:
-		return NodeBlocked
-	case r.outdated[n.Claim], n.State == StateOutdated:
-		return NodeOutdated
-	case n.State == StateNotReady:
-		return NodeNotReady
-	case n.State == StateCordoned:
-		return NodeCordoned
-	}
-	return NodeReady
 }
 
 // remarks are what to report about a pool.

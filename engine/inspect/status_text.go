@@ -3,22 +3,25 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // StatusView is how a status is written.
 type StatusView struct {
 	Width int  // columns
-	All   bool // list pools with nothing to report, and each waiting workload
+	All   bool // list pools with nothing to report, each waiting workload, and each node
 }
 
-// quiet is how many pools with nothing to report are listed.
+// quiet is how many pools with nothing to report, and how many nodes, are listed.
 const quiet = 20
 
 // Text writes a status for people.
@@ -41,6 +44,7 @@ func (s Status) Text(v StatusView) string {
 		p.waiting(fold(s.Waiting))
 	}
 	p.nodePlans(s.NodePlans)
+	p.nodes(s.NodeList, v.All)
 	return p.String()
 }
 
@@ -129,7 +133,7 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		row := []string{cmp.Or(pool.Name, "(none)"), "?", "?", "?", amountsText(pool.Limits)}
 		if pool.Nodes != nil {
 			row[1], row[2] = fmt.Sprint(*pool.Nodes), statesText(pool.States)
-			row[3] = Row{Count: *pool.Nodes, Cost: *pool.Cost, Unpriced: pool.Unpriced}.monthly()
+			row[3] = totals{nodes: *pool.Nodes, cost: *pool.Cost, unpriced: pool.Unpriced}.monthly()
 		}
 		rows = append(rows, row)
 	}
@@ -224,6 +228,99 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 	}, 4)
 }
 
+// leastName is how short the name of a node is written at least: names of LKE's nodes differ at their ends.
+const leastName = 16
+
+// nodes writes a table of the nodes of each pool. Many nodes are summed up by pool and plan type.
+func (p *page) nodes(nodes []Node, all bool) {
+	if len(nodes) > quiet && !all {
+		p.nodeSums(nodes)
+		return
+	}
+	for len(nodes) > 0 {
+		pool := nodes[0].Pool
+		rows := [][]string{{"NODES OF " + cmp.Or(pool, "NO POOL"), "PLAN TYPE", "STATE", "AGE", "CPU", "MEMORY", "MONTHLY"}}
+		for len(nodes) > 0 && nodes[0].Pool == pool {
+			n := nodes[0]
+			rows = append(rows, []string{n.Name, cmp.Or(n.Plan, "?"), string(n.State), p.ago(moment(n.Created)), n.CPU.percent(),
+				n.Memory.percent(), totalsOf(nodes[:1]).monthly()})
+			nodes = nodes[1:]
+		}
+		if wide := widest(diag.Columns(rows, 3, 4, 5, 6)) - p.Width; wide > 0 {
+			shorten(rows, wide)
+		}
+		p.table(rows, func(int) {}, 3, 4, 5, 6)
+	}
+}
+
+func widest(lines []string) (n int) {
+	for _, line := range lines {
+		n = max(n, utf8.RuneCountInString(line))
+	}
+	return n
+}
+
+// shorten makes the longest names in the first column shorter by some characters, at their beginning.
+func shorten(rows [][]string, by int) {
+	var names []string
+	for _, row := range rows {
+		names = append(names, row[0])
+	}
+	most := max(leastName, widest(names)-by)
+	for _, row := range rows {
+		if name := []rune(row[0]); len(name) > most {
+			row[0] = "…" + string(name[len(name)-most+1:])
+		}
+	}
+}
+
+// nodeSums writes a line for the nodes of a pool and plan type.
+func (p *page) nodeSums(nodes []Node) {
+	rows := [][]string{{"POOL", "PLAN TYPE", "NODES", "CPU", "MEMORY", "MONTHLY"}}
+	key := func(n Node) [2]string { return [2]string{n.Pool, n.Plan} }
+	of := map[[2]string][]Node{}
+	for _, n := range nodes {
+		of[key(n)] = append(of[key(n)], n)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(of), func(a, b [2]string) int {
+		return cmp.Or(order(a[0] == "", b[0] == ""), strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
+	}) {
+		sum := totalsOf(of[k])
+		rows = append(rows, []string{cmp.Or(k[0], "(none)"), cmp.Or(k[1], "?"), fmt.Sprint(sum.nodes), sum.cpu.percent(),
+			sum.memory.percent(), sum.monthly()})
+	}
+	p.table(rows, func(int) {}, 2, 3, 4, 5)
+	p.Paragraph(0, "CPU and MEMORY are what pods request of what is allocatable. --all lists each node.")
+}
+
+// percent is the requested share of what is allocatable.
+func (u Use) percent() string {
+	switch {
+	case u.Requested == nil:
+		return "?"
+	case u.Allocatable.Sign() <= 0:
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*u.Requested.AsApproximateFloat64()/u.Allocatable.AsApproximateFloat64())
+}
+
+// Age writes a duration in its largest unit, and in the next one if there are few of that: 1m4s, 28m, 1h30m, 3d.
+func Age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 10*time.Minute:
+		d = d.Truncate(time.Second)
+	case d < 10*time.Hour:
+		d = d.Truncate(time.Minute)
+	case d < 48*time.Hour:
+		d = d.Truncate(time.Hour)
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+	return schedule.WriteDuration(d)
+}
+
 // table writes rows in columns, the heading first; nothing if there is only a heading. If the rows are wider than the page,
 // the last columns move below each row. There, below writes what else there is about a row.
 func (p *page) table(rows [][]string, below func(row int), right ...int) {
@@ -232,7 +329,7 @@ func (p *page) table(rows [][]string, below func(row int), right ...int) {
 	}
 	heading, lines := rows[0], diag.Columns(rows, right...)
 	columns := len(heading)
-	for columns > 1 && slices.ContainsFunc(lines, func(line string) bool { return length(line) > p.Width }) {
+	for columns > 1 && widest(lines) > p.Width {
 		columns--
 		narrow := make([][]string, len(rows))
 		for i, row := range rows {

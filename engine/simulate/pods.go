@@ -41,7 +41,7 @@ func DefaultPod(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			roundUp(containers[i].Resources)
-			Fill(&containers[i].Resources.Requests, containers[i].Resources.Limits)
+			fill(&containers[i].Resources.Requests, containers[i].Resources.Limits)
 		}
 	}
 	if spec.Resources != nil {
@@ -90,8 +90,8 @@ func defaultPodResources(spec *corev1.PodSpec) {
 	}
 }
 
-// Fill adds to a list what another has and it has not.
-func Fill(list *corev1.ResourceList, from corev1.ResourceList) {
+// fill adds to a list what another has and it has not.
+func fill(list *corev1.ResourceList, from corev1.ResourceList) {
 	for name, q := range from {
 		setDefault(list, name, q)
 	}

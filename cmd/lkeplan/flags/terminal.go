@@ -50,6 +50,15 @@ func Columns(stream any, getenv func(string) string) int {
 	return width
 }
 
+// Lines is the height of a terminal; 0 if it is not known.
+func Lines(terminal *os.File) int {
+	_, height, err := term.GetSize(int(terminal.Fd()))
+	if err != nil {
+		return 0
+	}
+	return height
+}
+
 // Unicode reports whether the locale can display more than ASCII. It is assumed
 // that it can if no locale is set, as in many containers.
 func Unicode(getenv func(string) string) bool {

@@ -87,15 +87,13 @@ func (s *sandbox) costs(dir, want string) error {
 	}
 	pinned := filepath.Join(dir, catalog.FileName)
 	var status inspect.Status
-	var top inspect.Screen
 	var plan struct {
 		Cost struct{ Monthly struct{ Current string } }
 	}
 	read(s.run("lkeplan", "status", "-o", "json", "--catalog", pinned), &status)
-	read(s.run("lkeplan", "top", "-o", "json", "--catalog", pinned), &top)
 	read(s.run("lkeplan", "plan", "-o", "json", dir), &plan)
 	said := map[string]string{
-		"plan": plan.Cost.Monthly.Current, "top": cents(top.Total.Cost.Monthly),
+		"plan":   plan.Cost.Monthly.Current,
 		"limits": strings.TrimSpace(s.kube("", "get", "capacitylimit", "all", "-o", "jsonpath={.status.used.monthlyCost}")),
 	}
 	if status.Cost != nil {

@@ -130,12 +130,17 @@ func TestInvalidManifests(t *testing.T) {
 		{"pods of what is not known", "apiVersion: example.com/v1\nkind: Spark\nmetadata: {name: a}\n---\napiVersion: v1\n" +
 			"kind: Pod\nmetadata: {name: a-1, ownerReferences: [{kind: Spark, name: a, controller: true}]}\n" +
 			"spec: {containers: [{name: main}]}\n", []string{"1 of Pod a-1"}},
-		{"a runtime class that is not there", deployment("web", "replicas: 2", ", runtimeClassName: gvisor"), []string{
-			"2 of Deployment web", "note: Deployment web names the RuntimeClass gvisor, which is missing: its overhead " +
-				"and its node selection are ignored."}},
 		{"a runtime class", deployment("web", "replicas: 2", ", runtimeClassName: gvisor") + "---\n" +
 			"apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: gvisor}\nhandler: runsc\n" +
-			"overhead: {podFixed: {cpu: 250m}}\n", []string{`2 of Deployment web in default, each {"cpu":"250m"`}},
+			"overhead: {podFixed: {cpu: 250m}}\n", []string{`2 of Deployment web in default, each {"pods":"1"}`,
+			"note: RuntimeClass gvisor in f.yaml is not read; use --workloads live.",
+			"note: Deployment web names the RuntimeClass gvisor, which is not read: its overhead and its node selection are " +
+				"ignored; use --workloads live."}},
+		{"what changes pods in a cluster", web + "---\napiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: team}\n---\n" +
+			"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: b}\n---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: c}\n---\n" +
+			"apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: d}\n", []string{"2 of Deployment web",
+			"note: LimitRange team/a in f.yaml is not read; use --workloads live.", "ResourceQuota b in f.yaml is not read",
+			"PersistentVolume c in f.yaml is not read", "ScaledObject d in f.yaml is not read"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := text(of(t, "f.yaml", tt.text))
@@ -149,20 +154,6 @@ func TestInvalidManifests(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTheNodesOfARuntimeClass are what its pods ask for, too.
-func TestTheNodesOfARuntimeClass(t *testing.T) {
-	found, err := of(t, "f.yaml", deployment("web", "replicas: 2", ", runtimeClassName: kata, nodeSelector: {a: b}")+
-		"---\napiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\nhandler: kata\n"+
-		"scheduling: {nodeSelector: {vm: \"yes\"}, tolerations: [{key: vm, operator: Exists}]}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := found.Workloads[0].Pod.Spec
-	if len(spec.NodeSelector) != 2 || spec.NodeSelector["vm"] != "yes" || len(spec.Tolerations) != 1 {
-		t.Errorf("its pods select %v and tolerate %v", spec.NodeSelector, spec.Tolerations)
 	}
 }
 

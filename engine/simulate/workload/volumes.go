@@ -16,22 +16,17 @@ import (
 // stored are the objects by which volumes are found.
 type stored struct {
 	claims  map[key]*corev1.PersistentVolumeClaim
-	volumes map[string]*corev1.PersistentVolume
 	classes []*storagev1.StorageClass
 	dumped  bool // claims are as a cluster has them
 }
 
-// storage reads a claim, a volume or a class of volumes.
+// storage reads a claim or a class of volumes.
 func (r *reader) storage(o manifests.Object) error {
 	s := &r.stored
 	switch manifest.Kind(o.Fields) {
 	case "PersistentVolumeClaim":
 		claim, err := typed[corev1.PersistentVolumeClaim](r, o)
 		s.claims[keyOf(o.Fields)], s.dumped = &claim, s.dumped || claim.UID != ""
-		return err
-	case "PersistentVolume":
-		volume, err := typed[corev1.PersistentVolume](r, o)
-		s.volumes[volume.Name] = &volume
 		return err
 	case "StorageClass":
 		class, err := typed[storagev1.StorageClass](r, o)
@@ -134,9 +129,6 @@ func (r *reader) attached(o manifests.Object, spec corev1.PodSpec) (a simulate.A
 func (r *reader) isLinodes(claim *corev1.PersistentVolumeClaim) bool {
 	if claim == nil {
 		return true
-	}
-	if volume := r.stored.volumes[claim.Spec.VolumeName]; volume != nil {
-		return volume.Spec.CSI != nil && volume.Spec.CSI.Driver == simulate.VolumeDriver
 	}
 	class := claim.Spec.StorageClassName
 	return r.ofLinode(class != nil, ptr.Deref(class, ""))

@@ -1,5 +1,5 @@
 // Package workload reads which pods there are to be: from manifests, as people write
-// them for kubectl (workload.go, admission.go, volumes.go), from a few characters, and from the
+// them for kubectl (workload.go, volumes.go), from a few characters, and from the
 // pods of a cluster, which a snapshot has as shapes (shapes.go, hash.go).
 //
 // It reads no files and no cluster, and knows no nodes.
@@ -23,7 +23,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,9 +54,8 @@ type Found struct {
 // directory: then its pods are Missing.
 func Read(objects []manifests.Object, most bool) (Found, error) {
 	r := reader{
-		most: most, there: map[key]manifests.Object{}, scaled: map[key]*scale{}, classes: map[string]nodev1.RuntimeClass{},
-		others: map[string]int{}, ranges: map[string][]corev1.LimitRange{}, told: map[string]bool{},
-		stored: stored{claims: map[key]*corev1.PersistentVolumeClaim{}, volumes: map[string]*corev1.PersistentVolume{}},
+		most: most, there: map[key]manifests.Object{}, scaled: map[key]*scale{},
+		others: map[string]int{}, told: map[string]bool{}, stored: stored{claims: map[key]*corev1.PersistentVolumeClaim{}},
 	}
 	objects, err := r.admit(objects)
 	if err != nil {
@@ -74,26 +72,20 @@ func Read(objects []manifests.Object, most bool) (Found, error) {
 			}
 		}
 	}
-	r.ration()
 	r.conclude()
 	return r.found, nil
 }
 
 // reader reads the objects one by one.
 type reader struct {
-	most    bool
-	found   Found
-	there   map[key]manifests.Object // of kinds that count
-	scaled  map[key]*scale
-	classes map[string]nodev1.RuntimeClass
-	keda    []manifests.Object
-	others  map[string]int // objects of kinds that have no pods
-	ranges  map[string][]corev1.LimitRange
-	quotas  []*quota
-	running []bool // of the workloads that were found: they are pods of a cluster, which has let them in
-	stored  stored
-	told    map[string]bool // notes that are there already
-	asked   int             // pods
+	most   bool
+	found  Found
+	there  map[key]manifests.Object // of kinds that count
+	scaled map[key]*scale
+	others map[string]int // objects of kinds that have no pods
+	stored stored
+	told   map[string]bool // notes that are there already
+	asked  int             // pods
 }
 
 // key names an object; groups and versions do not matter.
@@ -133,15 +125,8 @@ func (r *reader) once(format string, args ...any) {
 
 // rule reads an object that says something of the pods of others.
 func (r *reader) rule(o manifests.Object) error {
-	switch manifest.Kind(o.Fields) {
-	case "HorizontalPodAutoscaler":
+	if manifest.Kind(o.Fields) == "HorizontalPodAutoscaler" {
 		return r.scaler(o)
-	case "RuntimeClass":
-		return r.class(o)
-	case "LimitRange":
-		return r.limitRange(o)
-	case "ResourceQuota":
-		return r.quota(o)
 	}
 	return r.storage(o)
 }
@@ -245,10 +230,6 @@ func (r *reader) daemons(o manifests.Object) error {
 	}
 	s.Namespace = cmp.Or(s.Namespace, corev1.NamespaceDefault)
 	simulate.DefaultPod(&s.Spec.Template.Spec)
-	if why := r.within(s.Namespace, &s.Spec.Template.Spec); why != "" {
-		r.note("%s is ignored: %s", title(o.Fields), why)
-		return nil
-	}
 	r.found.DaemonSets = append(r.found.DaemonSets, &s)
 	return nil
 }
@@ -298,20 +279,50 @@ func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplate
 	if r.asked += int(pods); r.asked > simulate.MaxPods {
 		return fmt.Errorf("with its %d pods there are more than the %d that can be simulated", pods, simulate.MaxPods)
 	}
-	namespace, barred := keyOf(o.Fields).namespace, r.waits(o, template.Spec)
-	running := manifest.Kind(o.Fields) == "Pod" && manifest.UID(o.Fields) != ""
-	if !running {
-		barred = cmp.Or(r.within(namespace, &template.Spec), barred)
-	}
-	r.running = append(r.running, running)
 	r.found.Workloads = append(r.found.Workloads, simulate.Workload{
 		Name: title(o.Fields), Pods: int(pods),
 		Pod: corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: template.Labels, Annotations: template.Annotations},
+			ObjectMeta: metav1.ObjectMeta{Namespace: keyOf(o.Fields).namespace, Labels: template.Labels, Annotations: template.Annotations},
 			Spec:       template.Spec,
 		},
-		Barred: barred, Volumes: r.attached(o, template.Spec),
+		Barred: r.waits(o, template.Spec), Volumes: r.attached(o, template.Spec),
 	})
+	return nil
+}
+
+// complete checks the pods of an object as far as amounts go, and notes what a cluster adds to them.
+func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
+	if len(spec.Containers) == 0 {
+		return errNoContainers
+	}
+	if class := ptr.Deref(spec.RuntimeClassName, ""); class != "" && manifest.UID(o.Fields) == "" {
+		r.note("%s names the RuntimeClass %s, which is not read: its overhead and its node selection are ignored; "+
+			"use --workloads live.", title(o.Fields), class)
+	}
+	if r := spec.Resources; r != nil {
+		if err := cmp.Or(positive("its pods request", r.Requests), positive("its pods are limited to", r.Limits)); err != nil {
+			return err
+		}
+	}
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if err := cmp.Or(positive("container "+c.Name+" requests", c.Resources.Requests),
+			positive("container "+c.Name+" is limited to", c.Resources.Limits)); err != nil {
+			return err
+		}
+	}
+	if err := simulate.CheckPod(*spec); err != nil {
+		return err
+	}
+	return positive("the overhead of its pods is", spec.Overhead)
+}
+
+// positive is an error where an amount is less than zero.
+func positive(what string, list corev1.ResourceList) error {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if q := list[name]; q.Sign() < 0 {
+			return fmt.Errorf("%s %s of %s, but amounts cannot be negative", what, q.String(), name)
+		}
+	}
 	return nil
 }
 
@@ -359,15 +370,6 @@ func (r *reader) conclude() {
 			r.note("%s is ignored: it scales %s %s, which is missing.", s.by, k.kind, k.name)
 		}
 	}
-	for _, o := range r.keda {
-		target := key{cmp.Or(manifest.Text(o.Fields, "spec", "scaleTargetRef", "kind"), "Deployment"), keyOf(o.Fields).namespace,
-			manifest.Text(o.Fields, "spec", "scaleTargetRef", "name")}
-		if r.there[target].Fields != nil {
-			r.note("%s is ignored: %s %s keeps its own replicas.", title(o.Fields), target.kind, target.name)
-		} else {
-			r.note("%s is ignored: it scales %s %s, which is missing.", title(o.Fields), target.kind, target.name)
-		}
-	}
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(r.others)) {
 		kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, r.others[kind]))
@@ -384,9 +386,14 @@ func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 var kinds = map[string][]string{
 	"Pod": {"v1"}, "Deployment": {"apps/v1"}, "StatefulSet": {"apps/v1"}, "ReplicaSet": {"apps/v1"},
 	"DaemonSet": {"apps/v1"}, "Job": {"batch/v1"}, "CronJob": {"batch/v1"}, "PodDisruptionBudget": {"policy/v1"},
-	"HorizontalPodAutoscaler": {"autoscaling/v1", "autoscaling/v2"}, "RuntimeClass": {"node.k8s.io/v1"},
-	"PersistentVolumeClaim": {"v1"}, "PersistentVolume": {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
-	"LimitRange": {"v1"}, "ResourceQuota": {"v1"},
+	"HorizontalPodAutoscaler": {"autoscaling/v1", "autoscaling/v2"},
+	"PersistentVolumeClaim":   {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
+}
+
+// unread are the groups of the kinds that change pods in a cluster, and are not read. The pods of a cluster have what
+// they change.
+var unread = map[string]string{
+	"LimitRange": "", "ResourceQuota": "", "PersistentVolume": "", "RuntimeClass": "node.k8s.io", "ScaledObject": "keda.sh",
 }
 
 // admit returns the objects that are known, each once. Of the others it notes that they do
@@ -453,9 +460,14 @@ func said(o map[string]any) map[string]any {
 func (r *reader) understands(o manifests.Object) bool {
 	kind, version := manifest.Kind(o.Fields), manifest.APIVersion(o.Fields)
 	versions, known := kinds[kind]
+	of, isUnread := unread[kind]
+	group, _, grouped := strings.Cut(version, "/")
+	if !grouped {
+		group = ""
+	}
 	switch {
-	case kind == "ScaledObject" && strings.HasPrefix(version, "keda.sh/"):
-		r.keda = append(r.keda, o)
+	case isUnread && group == of:
+		r.note("%s in %s is not read; use --workloads live.", title(o.Fields), o.File)
 	case !known:
 		r.others[kind]++
 	case slices.Contains(versions, version):

@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Kind is one kind of objects, or some of them.
+type Kind struct {
+	Name   string // in the plural, and what is special about some
+	Group  string // of the API; "" for that of Kubernetes itself
+	Empty  client.ObjectList
+	Opts   []client.ListOption
+	Needed bool // without it there is nothing to show
+}
+
+// resource is what the right to list a kind is for, such as nodepools.karpenter.sh.
+func (k Kind) resource() string {
+	name, _, _ := strings.Cut(strings.ToLower(k.Name), " ")
+	return strings.TrimSuffix(name+"."+k.Group, ".")
+}
+
+// Read lists kinds by a client, which knows them and bounds its requests, all at the same time. Kinds that cannot be listed
+// and are not needed are noted; the first error of another sort ends it.
+func Read(ctx context.Context, c client.Reader, kinds ...Kind) (Snapshot, error) {
+	linode.Register()
+	all, end := context.WithCancel(ctx)
+	defer end()
+	errs, notes, lists := make([]error, len(kinds)), make([]string, len(kinds)), make([][]client.Object, len(kinds))
+	var wait sync.WaitGroup
+	for i, k := range kinds {
+		wait.Go(func() {
+			var err error
+			lists[i], err = k.list(all, c)
+			if notes[i] = k.problem(err); err != nil && (k.Needed || notes[i] == "") && all.Err() == nil {
+				errs[i] = fmt.Errorf("list the %s: %w", k.Name, err)
+				end()
+			}
+		})
+	}
+	wait.Wait()
+	if err := cmp.Or(append(errs, ctx.Err())...); err != nil {
+		return Snapshot{}, err
+	}
+	s := Of(slices.Concat(lists...), slices.DeleteFunc(slices.Clone(notes), func(note string) bool { return note == "" }))
+	for i, k := range kinds {
+		if notes[i] != "" && !strings.HasSuffix(notes[i], unknownKind) { // of a kind that the cluster does not know there are none
+			s.Unlisted = append(s.Unlisted, k.Name)
+		}
+	}
+	return s, nil
+}
+
+// list lists the kind, from the API server's cache.
+func (k Kind) list(ctx context.Context, c client.Reader) (objects []client.Object, err error) {
+	list := k.Empty.DeepCopyObject().(client.ObjectList)
+	opts := append(slices.Clone(k.Opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
+	if err := c.List(ctx, list, opts...); err != nil {
+		return nil, err
+	}
+	return objects, meta.EachListItem(list, func(item runtime.Object) error {
+		objects = append(objects, item.(client.Object))
+		return nil
+	})
+}
+
+// unknownKind ends the note about a kind that the cluster does not have.
+const unknownKind = "the cluster does not have this kind."
+
+// problem is the note for an error that asking again does not change; "" for others.
+func (k Kind) problem(err error) string {
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("%s cannot be shown: the user may not list %s.", k.Name, k.resource())
+	case apierrors.IsNotFound(err):
+		return k.Name + " cannot be shown: the API server does not serve them."
+	case meta.IsNoMatchError(err):
+		return k.Name + " cannot be shown: " + unknownKind
+	}
+	return ""
+}
+
+// AllKinds are what why looks at: those of StatusKinds, and all events.
+func AllKinds() []Kind {
+	all := slices.DeleteFunc(StatusKinds(), func(k Kind) bool { return strings.HasPrefix(k.Name, "Events") })
+	return append(all, Kind{Name: "Events", Empty: &corev1.EventList{}})
+}
+
+// StatusKinds are what status looks at. Of events, warnings count, and which node a pod is to have.
+func StatusKinds() []Kind {
+	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
+	nominated := fields.OneTermEqualSelector("reason", "Nominated")
+	return []Kind{
+		{Name: "Nodes", Empty: &corev1.NodeList{}},
+		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(notEnded)},
+		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
+		{Name: "NodePools", Group: "karpenter.sh", Empty: &karpv1.NodePoolList{}, Needed: true},
+		{Name: "LinodeNodeClasses", Group: linodev1alpha1.Group, Empty: &linodev1alpha1.LinodeNodeClassList{}},
+		{Name: "CapacityLimits", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.CapacityLimitList{}},
+		{Name: "NodePlans", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.NodePlanList{}},
+		{Name: "PodDisruptionBudgets", Group: "policy", Empty: &policyv1.PodDisruptionBudgetList{}},
+		{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
+		{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
+		{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
+		{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}},
+		{Name: "Events", Empty: &corev1.EventList{}, Opts: some(warnings)},
+		{Name: "Events of nominated pods", Empty: &corev1.EventList{}, Opts: some(nominated)},
+	}
+}
+
+// notEnded selects pods that have not ended.
+var notEnded = fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
+
+func some(selector fields.Selector) []client.ListOption {
+	return []client.ListOption{client.MatchingFieldsSelector{Selector: selector}}
+}
