@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,21 +15,20 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Server returns the version of the API server and its time, in seconds.
-func (c *Cluster) Server(ctx context.Context) (found version.Info, at time.Time, err error) {
+// Server returns the version of the API server.
+func (c *Cluster) Server(ctx context.Context) (found version.Info, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.JoinPath("version").String(), nil)
 	if err != nil {
-		return found, at, err
+		return found, err
 	}
 	var answer version.Info
-	var date string
 	err = Within(ctx, func() error {
 		resp, err := c.http.Do(req)
 		if err != nil {
 			return explain(err, c.host)
 		}
 		defer resp.Body.Close()
-		if date = resp.Header.Get("Date"); resp.StatusCode != http.StatusOK {
+		if resp.StatusCode != http.StatusOK {
 			return errors.New(resp.Status)
 		}
 		return json.NewDecoder(resp.Body).Decode(&answer)
@@ -39,10 +37,9 @@ func (c *Cluster) Server(ctx context.Context) (found version.Info, at time.Time,
 		err = c.noObject()
 	}
 	if err != nil {
-		return found, at, fmt.Errorf("get the version of the API server: %w", err)
+		return found, fmt.Errorf("get the version of the API server: %w", err)
 	}
-	at, err = http.ParseTime(date)
-	return answer, at, err
+	return answer, nil
 }
 
 // May reports whether RBAC allows a service account an action. It requires the right to create
@@ -56,15 +53,6 @@ func (c *Cluster) May(ctx context.Context, namespace, account string,
 	}}
 	review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
 	return c.ask(ctx, &review, review.Spec.User)
-}
-
-// MayI reports whether the user is allowed an action.
-func (c *Cluster) MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
-	review := authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},
-	}
-	review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
-	return c.ask(ctx, &review, "this user")
 }
 
 // ask creates an access review of a user, and returns its result.

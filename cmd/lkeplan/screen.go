@@ -65,8 +65,8 @@ func (l *look) names(ctx context.Context, kind, namespace, begun string) (names 
 	if err != nil {
 		return nil
 	}
-	version, of := "v1", map[string]string{"pod": "Pod", "node": "Node", "claim": "NodeClaim", "pool": "NodePool"}[kind]
-	if kind == "claim" || kind == "pool" {
+	version, of := "v1", map[string]string{"pod": "Pod", "node": "Node", "pool": "NodePool"}[kind]
+	if kind == "pool" {
 		version = "karpenter.sh/v1"
 	}
 	before := ""

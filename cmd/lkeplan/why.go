@@ -20,8 +20,8 @@ const whyHelp = `Explain the state of one object:
 
   pod    why each pool creates no node for the pod
   node   why the node has its plan type (kind of Linode), why it stays, or why
-         it is replaced or removed
-  claim  the same for a NodeClaim (Karpenter's request for a node)
+         it is replaced or removed. A node that has not joined has the name of
+         its NodeClaim (Karpenter's request for a node)
   pool   the state of the pool, its plan types, and the pods that wait for it
 
 You can write the object as TYPE NAME or TYPE/NAME, such as pod/web. TYPE can
@@ -34,11 +34,10 @@ message of a Kubernetes object.
 You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
 resources of Karpenter and lkeplan. If you cannot list one of these resources, the
-output shows the missing permission. The command also works if the controller is
+output shows the missing permission, and leaves out what it cannot know. The command also works if the controller is
 down.
 
-If the node no longer exists, the output shows why it was removed. The controller
-stores the last 50 removed nodes in the status of the LinodeNodeClass. Prices
+If the node no longer exists, the output shows the last event about it. Prices
 come from the catalogue, a file with plan types (kinds of Linode), regions and prices.`
 
 func newWhy(env *flags.Env) *cobra.Command {
@@ -47,7 +46,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 		namespace, region string
 	)
 	cmd := &cobra.Command{
-		Use:   "why pod|node|claim|pool NAME",
+		Use:   "why pod|node|pool NAME",
 		Short: "Explain why a pod is pending or a node stays",
 		Long:  whyHelp,
 		Example: "  lkeplan why pod shop/web-5d9c7-x2k4q\n  lkeplan why node lke12345-67890-1a2b3c\n" +
@@ -98,7 +97,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 			kind, name, err := asked(args)
 			return err == nil && kind == "pod" && !strings.Contains(name, "/")
 		},
-		Else: "is for a pod without a namespace in its name: nodes, claims and pools have none",
+		Else: "is for a pod without a namespace in its name: nodes and pools have none",
 	}}.RejectUnused(cmd)
 	return cmd
 }
@@ -108,13 +107,13 @@ func asked(args []string) (kind, name string, err error) {
 	kinds := strings.Join(inspect.QuestionKinds(), ", ")
 	switch len(args) {
 	case 0:
-		return "", "", errors.New("usage: lkeplan why pod|node|claim|pool NAME")
+		return "", "", errors.New("usage: lkeplan why pod|node|pool NAME")
 	case 1:
 		kind, name, _ = strings.Cut(args[0], "/")
 	case 2:
 		kind, name = args[0], args[1]
 	default:
-		return "", "", fmt.Errorf("usage: lkeplan why pod|node|claim|pool NAME, with one name; got %d arguments", len(args))
+		return "", "", fmt.Errorf("usage: lkeplan why pod|node|pool NAME, with one name; got %d arguments", len(args))
 	}
 	of := kindOf(kind)
 	switch {
@@ -136,7 +135,7 @@ func kindOf(word string) string {
 	case "no":
 		return "node"
 	case "nodeclaim":
-		return "claim"
+		return "node"
 	case "nodepool":
 		return "pool"
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/api"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Level is how bad something is.
@@ -34,11 +33,8 @@ type Finding struct {
 // Cluster is the cluster to check; kube.Cluster is one.
 type Cluster interface {
 	cluster.Lister
-	Get(ctx context.Context, like map[string]any) (map[string]any, error)
-	Server(ctx context.Context) (version.Info, time.Time, error)
-	MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
+	Server(ctx context.Context) (version.Info, error)
 	May(ctx context.Context, namespace, account string, what authorizationv1.ResourceAttributes) (bool, error)
-	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error)
 }
 
 // Account answers what doctor asks Linode; api.Client is one.
@@ -83,8 +79,7 @@ func Examine(ctx context.Context, p Installation) []Finding {
 		return found // without an API server nothing else is known
 	}
 	for _, look := range []func(context.Context) []Finding{
-		p.crds, p.installed, p.controllers, p.rights, p.joins, p.policies, p.rivals, p.admission, p.objects, p.gpus, p.linode,
-		p.closed, p.limited, p.undeleted,
+		p.crds, p.installed, p.controllers, p.rights, p.joins, p.rivals, p.objects, p.linode,
 	} {
 		found = append(found, look(ctx)...)
 	}

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -29,18 +27,13 @@ const (
 	NewestMinor = 36
 )
 
-// clockOff is how far clocks can be apart: Leases of 15 seconds and ages of objects are measured by
-// them. The API server reports its time to the second.
-const clockOff = 3 * time.Second
-
-// server checks the API server's version and clock.
+// server checks the API server's version.
 func (p Installation) server(ctx context.Context) []Finding {
-	asked := p.Now()
-	info, at, err := p.Cluster.Server(ctx)
+	info, err := p.Cluster.Server(ctx)
 	if err != nil {
 		return []Finding{{LevelFail, "API server", err.Error(), "choose another cluster with --kubeconfig or --context"}}
 	}
-	return []Finding{versionOf(info.Minor, info.GitVersion), clock(asked, at, p.Now())}
+	return []Finding{versionOf(info.Minor, info.GitVersion)}
 }
 
 func versionOf(minor, full string) Finding {
@@ -55,16 +48,6 @@ func versionOf(minor, full string) Finding {
 		f.Level, f.Do = LevelWarn, fmt.Sprintf("install a newer lkeplan: this one was built for up to 1.%d", NewestMinor)
 	}
 	return f
-}
-
-// clock compares the API server's clock with that of this machine, read before and after.
-func clock(before, there, after time.Time) Finding {
-	off := max(before.Sub(there.Add(time.Second)), there.Sub(after))
-	if off <= clockOff {
-		return Finding{LevelOK, "clock", "the clocks of the API server and this machine agree", ""}
-	}
-	return Finding{LevelWarn, "clock", fmt.Sprintf("the clocks of the API server and this machine are %s apart", off.Round(time.Second)),
-		"synchronize the clocks with NTP; what doctor reports about Leases may be wrong"}
 }
 
 // crds compares the CRDs of the cluster with those of this program.
@@ -322,42 +305,6 @@ func (p Installation) plans(ctx context.Context) (int, error) {
 	}
 	return len(plans), err
 }
-
-// policies checks the admission policy for approvals. Without a binding that denies, a
-// policy does nothing.
-func (p Installation) policies(ctx context.Context) []Finding {
-	const of, name = "policies", "lkeplan-approval"
-	const to = "helm upgrade with policies.approval, or kubectl apply -f kube/deploy/approval.yaml"
-	const so = ": any user who can write the status of a NodePlan can approve"
-	policy, err := p.Cluster.Get(ctx, map[string]any{
-		"apiVersion": admissionAPI, "kind": "ValidatingAdmissionPolicy", "metadata": map[string]any{"name": name},
-	})
-	if err != nil && !meta.IsNoMatchError(err) {
-		return notKnown(of, err)
-	}
-	if policy == nil {
-		if n, err := p.plans(ctx); err != nil {
-			return notKnown(of, err)
-		} else if n == 0 {
-			return nil // there is nothing to approve
-		}
-		return []Finding{{LevelWarn, of, "there is no ValidatingAdmissionPolicy " + name + so, to}}
-	}
-	bindings, err := cluster.List[admissionv1.ValidatingAdmissionPolicyBinding](ctx, p.Cluster, admissionAPI,
-		"ValidatingAdmissionPolicyBinding")
-	if err != nil {
-		return notKnown(of, err)
-	}
-	if !slices.ContainsFunc(bindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
-		return b.Spec.PolicyName == name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
-	}) {
-		text := "the ValidatingAdmissionPolicy " + name + " has no binding that denies requests" + so
-		return []Finding{{LevelWarn, of, text, to}}
-	}
-	return []Finding{{LevelOK, of, "the right to approve is enforced", ""}}
-}
-
-const admissionAPI = "admissionregistration.k8s.io/v1"
 
 // rivals checks for another Karpenter: two of them revert each other's changes.
 func (p Installation) rivals(ctx context.Context) []Finding {

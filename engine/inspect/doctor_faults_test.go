@@ -13,44 +13,27 @@ import (
 
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // served are the kinds that doctor lists.
 var served = map[string]string{
-	"apiextensions.k8s.io/v1/customresourcedefinitions":                 "CustomResourceDefinition",
-	"apps/v1/deployments":                                               "Deployment",
-	"coordination.k8s.io/v1/leases":                                     "Lease",
-	"karpenter.k8s.linode/v1/linodenodeclasses":                         "LinodeNodeClass",
-	"karpenter.sh/v1/nodepools":                                         "NodePool",
-	"lkeplan.dev/v1alpha1/nodeplans":                                    "NodePlan",
-	"admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
+	"apiextensions.k8s.io/v1/customresourcedefinitions": "CustomResourceDefinition",
+	"apps/v1/deployments":                               "Deployment",
+	"coordination.k8s.io/v1/leases":                     "Lease",
+	"karpenter.k8s.linode/v1/linodenodeclasses":         "LinodeNodeClass",
+	"karpenter.sh/v1/nodepools":                         "NodePool",
+	"lkeplan.dev/v1alpha1/nodeplans":                    "NodePlan",
 }
 
-// lister is a cluster that answers only lists, and has the admission policy.
+// lister is a cluster that answers only lists.
 type lister struct{ *kube.Cluster }
 
-func (lister) Server(context.Context) (version.Info, time.Time, error) {
-	return version.Info{Minor: "36", GitVersion: "v1.36.4"}, time.Now(), nil
-}
-
-func (lister) MayI(context.Context, authorizationv1.ResourceAttributes) (bool, error) {
-	return true, nil
+func (lister) Server(context.Context) (version.Info, error) {
+	return version.Info{Minor: "36", GitVersion: "v1.36.4"}, nil
 }
 
 func (lister) May(context.Context, string, string, authorizationv1.ResourceAttributes) (bool, error) {
 	return true, nil
-}
-
-func (lister) DryRun(context.Context, map[string]any, map[string]any) (map[string]any, []manifest.Conflict, error) {
-	return nil, nil, nil
-}
-
-func (l lister) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
-	if like["kind"] == "ValidatingAdmissionPolicy" {
-		return like, nil
-	}
-	return l.Cluster.Get(ctx, like)
 }
 
 // TestFailedListsAreReported as a finding, and not as an empty list.

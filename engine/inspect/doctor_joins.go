@@ -78,7 +78,7 @@ func (p Installation) unjoined(ctx context.Context) []Finding {
 	}
 	for _, e := range at.OfKind("NodeClaim") {
 		if saysWhyUnjoined(e) && !joined[e.InvolvedObject.UID] && p.Now().Sub(at.LastSeen(e)) < time.Hour {
-			return []Finding{{LevelWarn, of, saidOf(at, e), "fix what it reports; see lkeplan why claim " + e.InvolvedObject.Name}}
+			return []Finding{{LevelWarn, of, saidOf(at, e), "fix what it reports; see lkeplan why node " + e.InvolvedObject.Name}}
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,23 +32,6 @@ func TestSupportedVersions(t *testing.T) {
 	} {
 		if raw, err := os.ReadFile(name); err != nil || !strings.Contains(string(raw), want) {
 			t.Errorf("%s has no %q (%v)", name, want, err)
-		}
-	}
-}
-
-// TestClocks: the API server reports its time in whole seconds, at some time between the
-// request and its answer.
-func TestClocks(t *testing.T) {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 900_000_000, time.UTC)
-	for _, tt := range []struct {
-		there time.Duration // after the question
-		want  Level
-	}{
-		{-900 * time.Millisecond, LevelOK}, {0, LevelOK}, {time.Second, LevelOK}, {3 * time.Second, LevelOK}, {-3 * time.Second, LevelOK},
-		{6 * time.Second, LevelWarn}, {-5 * time.Second, LevelWarn}, {time.Hour, LevelWarn},
-	} {
-		if got := clock(at, at.Add(tt.there).Truncate(time.Second), at.Add(time.Second)); got.Level != tt.want {
-			t.Errorf("%s apart: %+v, want %s", tt.there, got, tt.want)
 		}
 	}
 }

@@ -73,7 +73,6 @@ const (
 	RemarkRelabel   RemarkKind = "relabel"     // labels or annotations of nodes are being changed in place
 	RemarkDrift     RemarkKind = "drift"       // another tool has set a field that lkeplan does not set
 	RemarkVersion   RemarkKind = "version"     // the versions of nodes and control plane differ
-	RemarkUnknown   RemarkKind = "unknown"     // the kind that it needs cannot be listed
 )
 
 // NewStatus reports what is happening in a cluster.
@@ -83,7 +82,7 @@ func NewStatus(ctx context.Context, l cluster.Snapshot, g Given) (Status, error)
 
 func (w *reader) status(ctx context.Context) (Status, error) {
 	s := Status{
-		Place: w.Place, Notes: append([]string{}, w.Notes...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
+		Place: w.Place, Notes: append(append([]string{}, w.Notes...), unknown(w.Unlisted)...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
 	}
 	rolls, err := w.outdated()
 	if err != nil {
@@ -97,13 +96,9 @@ func (w *reader) status(ctx context.Context) (Status, error) {
 	s.Pools = w.pools(nodes, rolls)
 	if w.Unread(cluster.KindClasses) == "" {
 		s.Classes = w.classes(rolls)
-	} else {
-		s.Notes = append(s.Notes, "It is unknown whether nodes differ from their LinodeNodeClasses, and whether the classes are ready.")
 	}
 	if w.Unread(cluster.KindLimits) == "" {
 		s.Limits = w.limits()
-	} else {
-		s.Notes = append(s.Notes, "It is unknown whether a CapacityLimit is reached, unless events of pods report it.")
 	}
 	if w.Unread(cluster.KindPlans) == "" {
 		s.NodePlans = w.nodePlans()
@@ -117,10 +112,23 @@ func (w *reader) status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// At is the same status at a later time: its ages are longer.
-func (s Status) At(now time.Time) Status {
-	s.now = now
-	return s
+// unknown is what a status does not know without some kinds.
+func unknown(unlisted []string) (notes []string) {
+	for _, of := range []struct{ kind, what string }{
+		{cluster.KindNodes, "the number of nodes, and their state"},
+		{cluster.KindClaims, "the number of nodes, and their state"},
+		{cluster.KindClasses, "whether nodes differ from their LinodeNodeClasses, and whether the classes are ready"},
+		{cluster.KindPods, "which pods are waiting, and what blocks the replacement of nodes"},
+		{cluster.KindBudgets, "what blocks the replacement of nodes"},
+		{cluster.KindLimits, "whether a CapacityLimit is reached"},
+		{cluster.KindPlans, "what NodePlans have applied"},
+		{cluster.KindEvents, "what Linode and Karpenter said last"},
+	} {
+		if slices.Contains(unlisted, of.kind) {
+			notes = append(notes, fmt.Sprintf("Unknown without %s: %s.", of.kind, of.what))
+		}
+	}
+	return notes
 }
 
 // only is the part of a status that is about one pool.

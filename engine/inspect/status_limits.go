@@ -197,6 +197,9 @@ func classRemarks(class *linodev1alpha1.LinodeNodeClass) (says []Remark) {
 			says = append(says, remark(c.what, found.Message, found.LastTransitionTime))
 		}
 	}
+	if found := set.Get(linodev1alpha1.ConditionPlanClosed); found.IsTrue() {
+		says = append(says, remark(RemarkStock, found.Message, found.LastTransitionTime))
+	}
 	return says
 }
 

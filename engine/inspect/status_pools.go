@@ -219,8 +219,8 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ")})
 	}
 	says = append(says, w.refusals(pool.Name)...)
-	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {
-		return append(says, Remark{What: RemarkUnknown, Text: "the state of its nodes is unknown: " + unread})
+	if w.Unread(cluster.KindNodes, cluster.KindClaims) != "" {
+		return says
 	}
 	says = append(says, w.maintained(pool)...)
 	says = append(says, w.relabels(pool)...)
@@ -233,9 +233,6 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	}
 	for _, text := range holds {
 		says = append(says, Remark{What: RemarkHeld, Text: text})
-	}
-	if unread := w.Unread(cluster.KindPods, cluster.KindBudgets); r.Outdated > 0 && unread != "" {
-		says = append(says, Remark{What: RemarkUnknown, Text: "whether something blocks the replacements is unknown: " + unread})
 	}
 	return says
 }
@@ -347,7 +344,7 @@ func (w *reader) refusals(pool string) (says []Remark) {
 	}
 	if more := len(says) - mostRefusals + 1; more > 1 {
 		says = append(says[:mostRefusals-1], Remark{What: RemarkRefused, Text: fmt.Sprintf("%d more NodeClaims of the pool have "+
-			"such messages: see lkeplan why claim NAME", more)})
+			"such messages: see lkeplan why node NAME", more)})
 	}
 	return says
 }

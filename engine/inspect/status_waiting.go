@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -208,12 +207,10 @@ func (w *reader) silence(pod *corev1.Pod, pools []string) string {
 		return "there is no pool"
 	case len(pools) == 0:
 		return "no pool has the labels and taints that the pod needs"
-	case w.Unread(cluster.KindEvents) != "":
-		return "the events of the pod are unknown: " + w.Unread(cluster.KindEvents)
+	case len(w.Unlisted) > 0:
+		return "the reason is unknown: not all kinds can be listed"
 	case age < time.Minute:
 		return "the pod is new, and has no events yet"
-	case w.Unread(cluster.KindClasses, cluster.KindLimits) != "":
-		return "the reason is unknown: " + w.Unread(cluster.KindClasses, cluster.KindLimits)
 	}
 	return "the reason is unknown: no event and no pool reports it; run lkeplan doctor to check that the controller runs"
 }
@@ -273,7 +270,7 @@ func karpenterSaid(message, age string, pools []string) []string {
 }
 
 // nominated is the NodeClaim that a pod will get according to an event; nil if it was deleted, or
-// is a node already. If NodeClaims could not be listed, only its name is known.
+// is a node already.
 func (w *reader) nominated(message string) *karpv1.NodeClaim {
 	_, rest, found := strings.Cut(message, "nodeclaim/")
 	if !found {
@@ -281,9 +278,6 @@ func (w *reader) nominated(message string) *karpv1.NodeClaim {
 	}
 	name, _, _ := strings.Cut(rest, ",")
 	name = strings.TrimSpace(name)
-	if w.Unread(cluster.KindClaims) != "" {
-		return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	}
 	if nc := named(w.Claims, name); nc != nil && nc.DeletionTimestamp.IsZero() {
 		return nc
 	}
@@ -299,13 +293,6 @@ func (w *reader) underWay(coming []*karpv1.NodeClaim) []string {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	first := coming[0]
-	if unread := w.Unread(cluster.KindClaims); unread != "" {
-		text := fmt.Sprintf("NodeClaim %s was created for the pod", first.Name)
-		if len(coming) > 1 {
-			text = fmt.Sprintf("%d NodeClaims were created for the pods, such as %s", len(coming), first.Name)
-		}
-		return []string{text + "; the state of NodeClaims is unknown: " + unread}
-	}
 	how := "its machine is requested"
 	switch {
 	case first.Status.NodeName != "":

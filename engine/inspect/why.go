@@ -30,7 +30,7 @@ type Question struct {
 }
 
 // QuestionKinds are the kinds that can be explained.
-func QuestionKinds() []string { return []string{"pod", "node", "claim", "pool"} }
+func QuestionKinds() []string { return []string{"pod", "node", "pool"} }
 
 // Answer explains an object.
 type Answer struct {
@@ -39,7 +39,8 @@ type Answer struct {
 	Name      string    `json:"name"`
 	Summary   string    `json:"summary"`
 	Sections  []Section `json:"sections"`
-	Notes     []string  `json:"notes"` // what could not be read
+	Unknown   []About   `json:"unknown"` // sections that are left out, because they need kinds that could not be listed
+	Notes     []string  `json:"notes"`   // what could not be read
 }
 
 // Section answers one question.
@@ -61,7 +62,6 @@ const (
 	AboutDelays   About = "delays"   // what delays the removal of a node that is removed or replaced
 	AboutRemoved  About = "removed"  // why a node is being removed
 	AboutMachine  About = "machine"  // why the machine of a deleted NodeClaim still exists
-	AboutWent     About = "went"     // why a node was removed
 	AboutState    About = "state"    // the state of a pool
 	AboutPlans    About = "plans"    // the plan types that a pool can create
 	AboutSaid     About = "said"     // the last events
@@ -78,7 +78,7 @@ func (a About) title(kind string) string {
 	return map[About]string{
 		AboutPlacing: "What Karpenter would do now", AboutWaits: "Why it is waiting", AboutPlan: "Why this plan type",
 		AboutStays: "Why it stays", AboutReplaced: "Why it will be replaced", AboutDelays: "What delays its removal",
-		AboutRemoved: "Why it is being removed", AboutMachine: "Why its machine still exists", AboutWent: "Why it was removed",
+		AboutRemoved: "Why it is being removed", AboutMachine: "Why its machine still exists",
 		AboutState: "State", AboutPlans: "Plan types that it can create",
 		AboutSaid: "Last events",
 	}[a]
@@ -100,15 +100,13 @@ func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, 
 	if w.Status, err = w.status(ctx); err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
+	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Unknown: []About{}, Notes: append([]string{}, l.Notes...)}
 	switch q.Kind {
 	case "pod":
 		a.Namespace = q.Namespace
 		return a, w.pod(ctx, &a)
 	case "node":
 		return a, w.node(ctx, &a)
-	case "claim":
-		return a, w.claim(ctx, &a)
 	}
 	return a, w.pool(&a)
 }
@@ -187,17 +185,27 @@ func plainly(texts ...string) (lines []Line) {
 }
 
 // absent is the error for a name that no object has, with the last event about a removed one.
-func (w *reader) absent(what, namespace, name string, names []string) error {
-	kind := map[string]string{"pod": "Pod", "node": "Node", "NodeClaim": "NodeClaim", "pool": "NodePool"}[what]
-	if unread := w.Unread(kind + "s"); unread != "" {
+func (w *reader) absent(kind, namespace, name string, names []string) error {
+	what, kinds := map[string]string{"Pod": "pod", "Node": "node", "NodePool": "pool"}[kind], []string{kind + "s"}
+	if kind == "Node" { // or a NodeClaim
+		kinds = append(kinds, cluster.KindClaims)
+	}
+	if unread := w.Unread(kinds...); unread != "" {
 		return fmt.Errorf("whether %s %s exists is unknown: %s", what, name, unread)
 	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
-	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
-		text += fmt.Sprintf(" now; whether it existed before is unknown, because removed nodes are recorded in "+
-			"LinodeNodeClasses: %s", journal)
+	events := w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name})
+	if kind == "Node" {
+		events = append(events, w.events.About(cluster.Subject{Kind: "NodeClaim", Name: name})...)
 	}
-	for _, e := range w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name}) {
+	switch unread := w.Unread(cluster.KindEvents); {
+	case unread != "":
+		text += " now; whether it was removed is unknown: " + unread
+	case kind == "Node" && len(events) == 0:
+		text += ", and no event is left that tells whether and why it was removed"
+	}
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(a.Reason == "Finalized", b.Reason == "Finalized") })
+	for _, e := range events {
 		if tells(e.Reason) {
 			return fmt.Errorf("%s any more; the last event about it, at %s, is %s: %q", text,
 				w.events.LastSeen(e).UTC().Format("2006-01-02 15:04:05 UTC"), e.Reason, diag.Shorten(e.Message, mostSaid))
@@ -219,9 +227,6 @@ const mostSaid = 400
 
 // said are the last events of objects: the last for each reason, and first why a machine does not join.
 func (w *reader) said(of ...cluster.Subject) (lines []Line) {
-	if unread := w.Unread("Events"); unread != "" {
-		return plainly("unknown: " + unread)
-	}
 	events := w.events.About(of...)
 	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(!saysWhyUnjoined(a), !saysWhyUnjoined(b)) })
 	seen := map[string]bool{}
@@ -240,42 +245,44 @@ func (w *reader) said(of ...cluster.Subject) (lines []Line) {
 	return lines
 }
 
-// The kinds that a scheduler reads: without the first nothing can be planned, and
-// without the others a plan is incomplete.
-var (
-	kindsToPlan    = []string{"Nodes", "NodeClaims", "Pods", "LinodeNodeClasses"}
-	kindsCounted   = []string{"DaemonSets", "CapacityLimits"}
-	kindsOfRegion  = []string{"Nodes", "NodeClaims", "LinodeNodeClasses"} // which have the region
-	kindsOfVolumes = []string{"PersistentVolumeClaims", "PersistentVolumes", "StorageClasses"}
-)
+// kindsOfVolumes are what tells where the volumes of pods can be used.
+var kindsOfVolumes = []string{cluster.KindVolumeClaims, cluster.KindVolumes, cluster.KindStorageClasses}
 
-// unknown reports that something is unknown because kinds cannot be listed; nothing if they can.
-func (w *reader) unknown(what string, kinds ...string) (texts []string) {
-	if unread := w.Unread(kinds...); unread != "" {
-		texts = append(texts, fmt.Sprintf("%s is unknown: %s", what, unread))
-	}
-	return texts
+// kindsToPlan are what a scheduler reads, but for volumes.
+var kindsToPlan = []string{cluster.KindNodes, cluster.KindClaims, cluster.KindPods, cluster.KindClasses, cluster.KindDaemonSets,
+	cluster.KindLimits}
+
+// needs are the kinds without which the answer to a question is unknown.
+var needs = map[About][]string{
+	AboutPlacing:  kindsToPlan,
+	AboutWaits:    append(slices.Clone(kindsToPlan), cluster.KindEvents),
+	AboutPlan:     {cluster.KindClaims, cluster.KindClasses},
+	AboutPlans:    {cluster.KindClasses},
+	AboutReplaced: {cluster.KindClasses},
+	AboutStays:    append(slices.Clone(kindsToPlan), cluster.KindBudgets),
+	AboutDelays:   append(slices.Clone(kindsToPlan), cluster.KindBudgets),
+	AboutState:    {cluster.KindNodes, cluster.KindClaims},
+	AboutSaid:     {cluster.KindEvents},
 }
 
-// but ends a sentence with the kinds that cannot be listed; "" if there are none.
-func (w *reader) but(kinds ...string) string {
-	if unread := w.Unread(kinds...); unread != "" {
-		return ", but " + unread
+// knows reports whether all kinds could be listed that a question about some pods needs. If not, the answer is unknown.
+func (w *reader) knows(a *Answer, about About, pods ...*corev1.Pod) bool {
+	kinds := needs[about]
+	if slices.ContainsFunc(pods, simulate.ClaimsVolumes) {
+		kinds = slices.Concat(kinds, kindsOfVolumes)
 	}
-	return ""
+	if w.Unread(kinds...) == "" {
+		return true
+	}
+	a.Unknown = append(a.Unknown, about)
+	return false
 }
 
-// doubts are what a plan for pods does not count.
-func (w *reader) doubts(pods ...*corev1.Pod) (texts []string) {
-	if unread := w.Unread(kindsCounted...); unread != "" {
-		texts = append(texts, "this can be wrong, because not all objects are counted: "+unread)
+// addSaid adds the last events of objects.
+func (w *reader) addSaid(a *Answer, of ...cluster.Subject) {
+	if w.knows(a, AboutSaid) {
+		a.add(AboutSaid, w.said(of...)...)
 	}
-	for _, pod := range pods {
-		if unread := w.Unread(kindsOfVolumes...); unread != "" && simulate.ClaimsVolumes(pod) {
-			return append(texts, "where the volumes of the pod can be used is unknown: "+unread)
-		}
-	}
-	return texts
 }
 
 // Text writes an answer for people, in lines of a width.
@@ -293,8 +300,15 @@ func (a Answer) Text(width int) string {
 			p.Paragraph(2, "%s", line)
 		}
 	}
-	if len(a.Notes) > 0 {
+	if len(a.Unknown)+len(a.Notes) > 0 {
 		p.Break()
+	}
+	if len(a.Unknown) > 0 {
+		var titles []string
+		for _, about := range a.Unknown {
+			titles = append(titles, about.title(a.Kind))
+		}
+		p.Paragraph(0, "Unknown, because not all kinds can be listed: %s.", strings.Join(titles, ", "))
 	}
 	for _, note := range a.Notes {
 		p.Paragraph(0, "%s", note)
@@ -342,7 +356,7 @@ type asks struct {
 // storageOf is what the volumes of a pod require, as Karpenter reads them.
 func (w *reader) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 	if !simulate.ClaimsVolumes(pod) || w.Unread(kindsOfVolumes...) != "" {
-		return asks{} // or unknown, which doubts reports
+		return asks{} // or unknown, which knows reports
 	}
 	wait, err := w.volumes.Ready(ctx, pod)
 	switch {
@@ -362,9 +376,6 @@ func (w *reader) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 
 // attached are the volumes of Linode that nodes attach for pods.
 func (w *reader) attached(ctx context.Context) map[types.UID][]string {
-	if w.Unread(kindsOfVolumes...) != "" {
-		return nil
-	}
 	names := map[types.UID][]string{}
 	for _, pod := range w.Pods {
 		if simulate.ClaimsVolumes(pod) {

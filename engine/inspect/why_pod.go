@@ -30,7 +30,7 @@ func (w *reader) pod(ctx context.Context, a *Answer) error {
 	pod := named(pods, a.Name)
 	switch {
 	case pod == nil:
-		return w.absent("pod", a.Namespace, a.Name, namesOf(pods))
+		return w.absent("Pod", a.Namespace, a.Name, namesOf(pods))
 	case pod.Spec.NodeName != "":
 		return w.running(a, pod)
 	case !PodWaits(pod):
@@ -42,25 +42,40 @@ func (w *reader) pod(ctx context.Context, a *Answer) error {
 		a.add(AboutWaits, plainly("the scheduling gate "+pod.Spec.SchedulingGates[0].Name+" blocks the pod")...)
 		return nil
 	}
+	if w.knows(a, AboutPlacing, pod) {
+		if err := w.wouldGo(ctx, a, pod); err != nil {
+			return err
+		}
+	} else {
+		w.knows(a, AboutWaits)
+	}
+	w.addSaid(a, cluster.SubjectOf("Pod", pod))
+	return nil
+}
+
+// wouldGo shows where Karpenter would place a waiting pod, and why it is waiting.
+func (w *reader) wouldGo(ctx context.Context, a *Answer, pod *corev1.Pod) error {
 	if w.region == "" {
-		return fmt.Errorf("the region of the cluster is unknown: no node has the label %s, and no LinodeNodeClass that "+
-			"can be read has the annotation %s%s; name the region with --region",
-			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion, w.but(kindsOfRegion...))
+		return fmt.Errorf("the region of the cluster is unknown: no node has the label %s, and no LinodeNodeClass has the "+
+			"annotation %s; name the region with --region", corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion)
 	}
 	asks := w.storageOf(ctx, pod)
 	if asks.unready != "" {
 		a.add(AboutPlacing, plainly("nothing until the volumes of the pod exist: "+asks.unready)...)
-		a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
 		return nil
 	}
-	lines, err := w.wouldGo(ctx, pod)
+	placed, err := w.place(ctx)
 	if err != nil {
 		return err
 	}
+	lines := append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...)
 	if where := asks.places.String(); where != "" {
 		lines = append(plainly("the volumes of the pod need a node with "+where), lines...)
 	}
 	a.add(AboutPlacing, lines...)
+	if !w.knows(a, AboutWaits) {
+		return nil
+	}
 	for _, load := range w.Status.Waiting {
 		if load.Namespace == pod.Namespace && load.Owner == OwnerOf(pod) {
 			a.add(AboutWaits, plainly(slices.DeleteFunc(slices.Clone(load.Reasons), func(text string) bool {
@@ -68,20 +83,7 @@ func (w *reader) pod(ctx context.Context, a *Answer) error {
 			})...)...)
 		}
 	}
-	a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
 	return nil
-}
-
-// wouldGo shows where Karpenter would place a waiting pod.
-func (w *reader) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
-	if texts := w.unknown("where the pod would run", kindsToPlan...); texts != nil {
-		return plainly(texts...), nil
-	}
-	placed, err := w.place(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...), plainly(w.doubts(pod)...)...), nil
 }
 
 // place lets Karpenter's scheduler place the waiting pods, once.
@@ -152,10 +154,12 @@ func (w *reader) running(a *Answer, pod *corev1.Pod) error {
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
 			a.Summary = fmt.Sprintf("%s The node is %s.%s", a.Summary, w.describe(nc), w.stage(nc))
-			a.add(AboutPlan, w.planOf(nc)...)
+			if w.knows(a, AboutPlan) {
+				a.add(AboutPlan, w.planOf(nc)...)
+			}
 		}
 	}
-	a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
+	w.addSaid(a, cluster.SubjectOf("Pod", pod))
 	return nil
 }
 
@@ -248,7 +252,7 @@ func (w *reader) room(name string) string {
 func (w *reader) pool(a *Answer) error {
 	pool := named(w.Snapshot.Pools, a.Name)
 	if pool == nil {
-		return w.absent("pool", "", a.Name, namesOf(w.Snapshot.Pools))
+		return w.absent("NodePool", "", a.Name, namesOf(w.Snapshot.Pools))
 	}
 	w.explainPool(a, pool)
 	return nil
@@ -294,29 +298,36 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 		lines = append(lines, plainly(w.inOrder(pool)...)...)
 		a.add(AboutState, append(lines, plainly(w.forecasts(pool.Name)...)...)...)
 	}
-	a.add(AboutPlans, plainly(w.makes(pool)...)...)
+	if w.knows(a, AboutPlans) {
+		a.add(AboutPlans, plainly(w.makes(pool)...)...)
+	}
 	if nodes, _ := w.counted(pool, nil); nodes > 0 { // otherwise no node stays
 		a.add(AboutStays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	}
-	var waits []string
-	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
+	if w.knows(a, AboutWaits) {
+		a.add(AboutWaits, plainly(w.waitFor(pool.Name)...)...)
+	}
+	w.addSaid(a, cluster.SubjectOf("NodePool", pool))
+}
+
+// waitFor are the pods that wait for a pool, with the reasons.
+func (w *reader) waitFor(pool string) (waits []string) {
+	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool) })) {
 		reasons := slices.Clone(load.Reasons)
 		for i := range reasons {
-			reasons[i] = strings.TrimPrefix(reasons[i], "pool "+pool.Name+": ")
+			reasons[i] = strings.TrimPrefix(reasons[i], "pool "+pool+": ")
 		}
 		waits = append(waits, fmt.Sprintf("%s in namespace %s (%s): %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
 			strings.Join(reasons, "; ")))
 	}
-	waits = append(waits, w.unknown("whether pods are waiting for it", "Pods")...)
-	a.add(AboutWaits, plainly(waits...)...)
-	a.add(AboutSaid, w.said(cluster.SubjectOf("NodePool", pool))...)
+	return waits
 }
 
 // summary is the number of nodes of a pool, and their cost.
 func (w *reader) summary(p PoolStatus) string {
-	switch unread := w.Unread("Nodes", "NodeClaims"); {
-	case unread != "":
-		return fmt.Sprintf("The number of nodes of pool %s is unknown: %s.", p.Name, unread)
+	switch {
+	case p.Nodes == nil:
+		return fmt.Sprintf("The number of nodes of pool %s is unknown.", p.Name)
 	case *p.Nodes == 0:
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
 	}
@@ -336,7 +347,7 @@ func (w *reader) summary(p PoolStatus) string {
 // are unavailable.
 func (w *reader) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {
-		return w.unknown("the region of the cluster", kindsOfRegion...)
+		return []string{regionless}
 	}
 	allowed := w.allowed(pool)
 	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {

@@ -29,14 +29,10 @@ import (
 func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
 	pool := w.poolOf(nc)
 	if pool == nil {
-		return plainly("its pool was deleted, or cannot be listed"), nil
+		return plainly("its pool was deleted"), nil
 	}
 	pods := w.movable(nc)
 	lines := plainly(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.policy(pool, nc, len(pods)))...)
-	if texts := w.unknown("whether the node can be removed", kindsToPlan...); texts != nil {
-		return append(lines, plainly(texts...)...), nil
-	}
-	lines = append(lines, plainly(w.unknown("whether a PodDisruptionBudget blocks the removal", "PodDisruptionBudgets")...)...)
 	holds, err := w.holds(nc, true)
 	if err != nil {
 		return nil, err
@@ -48,9 +44,6 @@ func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error
 	}
 	lines = append(lines, plainly(w.closed(pool, nc, reason)...)...)
 	without, err := w.without(ctx, nc, pods)
-	if err == nil && len(pods) > 0 {
-		without = append(without, w.doubts(pods...)...)
-	}
 	return append(lines, plainly(without...)...), err
 }
 
@@ -66,7 +59,7 @@ func (w *reader) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts [
 	default:
 		return nil
 	}
-	return append(texts, w.commit(nc)...)
+	return texts
 }
 
 // delays explains what delays the removal of a node that is removed or replaced: what blocks it, budgets, and pods that would
@@ -76,15 +69,11 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 	if pool == nil {
 		return nil, nil // nothing counts budgets
 	}
-	if texts := w.unknown("whether something delays the removal", kindsToPlan...); texts != nil {
-		return plainly(texts...), nil
-	}
-	texts := w.unknown("whether a PodDisruptionBudget blocks the removal", "PodDisruptionBudgets")
-	holds, err := w.holds(nc, false)
+	texts, err := w.holds(nc, false)
 	if err != nil {
 		return nil, err
 	}
-	texts = append(append(texts, holds...), w.closed(pool, nc, karpv1.DisruptionReasonDrifted)...)
+	texts = append(texts, w.closed(pool, nc, karpv1.DisruptionReasonDrifted)...)
 	if !w.draining(nc) {
 		pods := w.movable(nc)
 		_, refused, err := w.moved(ctx, nc, pods)
@@ -92,7 +81,7 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 			return nil, err
 		}
 		if len(refused) > 0 {
-			texts = append(append(texts, refused[0]), w.doubts(pods...)...)
+			texts = append(texts, refused[0])
 		}
 	}
 	return plainly(texts...), nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,7 +32,7 @@ const (
 type Cluster interface {
 	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
-	Server(ctx context.Context) (version.Info, time.Time, error)
+	Server(ctx context.Context) (version.Info, error)
 }
 
 // Account answers what is asked of Linode; api.Client is one.
@@ -136,7 +135,7 @@ const approvesAny = "system:certificates.k8s.io:certificatesigningrequests:nodec
 
 // isK3s reports whether the version of the API server is one of k3s.
 func isK3s(ctx context.Context, c Cluster) bool {
-	info, _, err := c.Server(ctx)
+	info, err := c.Server(ctx)
 	return err == nil && strings.Contains(info.GitVersion, "+k3s")
 }
 

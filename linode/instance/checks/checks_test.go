@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
@@ -43,8 +42,8 @@ func (c cluster) Get(ctx context.Context, like map[string]any) (map[string]any, 
 	return nil, err
 }
 
-func (c cluster) Server(context.Context) (version.Info, time.Time, error) {
-	return version.Info{GitVersion: c.version}, time.Time{}, nil
+func (c cluster) Server(context.Context) (version.Info, error) {
+	return version.Info{GitVersion: c.version}, nil
 }
 
 const (
