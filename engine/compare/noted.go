@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -23,7 +23,7 @@ type Asked interface {
 }
 
 // note is the identity of a cluster that its controller recorded, and the place. Unknown fields are empty.
-type note struct{ id, label, region, mode, in string }
+type note struct{ id, label, in string }
 
 // writtenDown is the note on a node class.
 func writtenDown(obj map[string]any) note {
@@ -53,20 +53,11 @@ func noted(ctx context.Context, in Asked) (notes []note, err error) {
 		}
 		if obj != nil {
 			text := func(key string) string { return manifest.Text(obj, "data", key) }
-			notes = append(notes, note{text("id"), text("label"), text("region"), modeOf(text("tier")),
+			notes = append(notes, note{text("id"), text("label"),
 				fmt.Sprintf("ConfigMap %s/%s", c.Namespace, linodev1alpha1.ConfigMapCluster)})
 		}
 	}
 	return notes, nil
-}
-
-// modeOf is the mode of a cluster of a tier; "" if unknown.
-func modeOf(tier string) string {
-	switch tier {
-	case "", schemas.ModeInstance:
-		return tier
-	}
-	return schemas.ModeLKE
 }
 
 // unread drops errors about missing permissions.
@@ -77,22 +68,15 @@ func unread(err error) error {
 	return err
 }
 
-// differs is an OtherClusterError if a note is about another cluster than the one that is
-// meant.
+// differs is an OtherClusterError if a note is about another cluster than the one that is meant.
 func (n note) differs(tie Tie) error {
 	switch {
 	case n.label == "" || n.label == tie.Other:
 		return nil
 	case n.label != tie.Name:
-		return OtherClusterError{tie, n.label, "", fmt.Sprintf("its controller reports the name %s in the %s", n.label, n.in)}
-	case n.mode != "" && n.mode != tie.mode():
-		return OtherClusterError{tie, "", "mode",
-			fmt.Sprintf("its mode is %s, not %s, according to the %s", n.mode, tie.mode(), n.in)}
+		return OtherClusterError{tie, n.label, fmt.Sprintf("its controller reports the name %s in the %s", n.label, n.in)}
 	case tie.ID != 0 && n.id != fmt.Sprint(tie.ID):
-		return OtherClusterError{tie, "", "id", fmt.Sprintf("its id is %s, not %d, according to the %s", n.id, tie.ID, n.in)}
-	case tie.Region != "" && n.region != "" && n.region != tie.Region:
-		return OtherClusterError{tie, "", "region",
-			fmt.Sprintf("its region is %s, not %s, according to the %s", n.region, tie.Region, n.in)}
+		return OtherClusterError{tie, "", fmt.Sprintf("its id is %s, not %d, according to the %s", cmp.Or(n.id, "unknown"), tie.ID, n.in)}
 	}
 	return nil
 }

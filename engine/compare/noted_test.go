@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -70,58 +69,19 @@ func TestAClusterWithoutObjectsIsKnown(t *testing.T) {
 		"another than what is meant": {asked{cluster: other}, "qa", "its controller reports the name prod in the ConfigMap karpenter/" + in},
 		"another of its name": {asked{cluster: noted("a", "584693", "dev", "us-ord")}, "",
 			"its id is 584693, not 584692, according to the ConfigMap a/" + in},
-		"in another region": {asked{cluster: noted("a", "584692", "dev", "us-sea")}, "",
-			"its region is us-sea, not us-ord, according to the ConfigMap a/" + in},
 		"no controller":                   {asked{}, "", ""},
 		"a note that is not whole":        {asked{cluster: noted("a", "", "", "")}, "", ""},
 		"no controller has noted it":      {asked{cluster: cluster{"Lease": other["Lease"]}}, "", ""},
 		"a ConfigMap of no controller":    {asked{cluster: cluster{"ConfigMap": other["ConfigMap"]}}, "", ""},
 		"Leases may not be read":          {asked{cluster: other, refused: "Lease"}, "", ""},
 		"ConfigMaps may not be read":      {asked{cluster: other, refused: "ConfigMap"}, "", ""},
-		"its own, with its previous name": {asked{cluster: applied}, "", ""},
+		"its own, with its previous name": {asked{cluster: applied}, "", "NodePool web was applied from the directory of the cluster quickstart"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := Tied(LiveView(tt.in), Tie{
 				Cluster: config.Cluster{Name: "dev", ID: 584692, Region: "us-ord"}, Other: tt.other, Place: "context x", Asked: tt.in,
 			})
 			_, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
-			other, _ := errors.AsType[OtherClusterError](err)
-			if other.Evidence != tt.want || (err != nil) != (tt.want != "") {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
-		})
-	}
-}
-
-// TestAClusterOfAnotherModeIsNotMeant: a self-managed cluster has no LKE id, and a
-// directory says in which mode its nodes are made.
-func TestAClusterOfAnotherModeIsNotMeant(t *testing.T) {
-	const lke, own = `"id": "584692", "tier": "standard"`, `"id": "", "tier": "instance", "tag": "lkeplan-id=5f"`
-	for name, tt := range map[string]struct {
-		data string // of the note, in addition to name and region
-		of   config.Cluster
-		also string // a name that is meant as well
-		want string
-	}{
-		"its own": {own, config.Cluster{Name: "dev", Region: "us-ord", Tier: schemas.ModeInstance}, "", ""},
-		"another": {own, config.Cluster{Name: "prod", Region: "us-ord", Tier: schemas.ModeInstance}, "",
-			"its controller reports the name dev in the ConfigMap a/lkeplan-cluster"},
-		"in another region": {own, config.Cluster{Name: "dev", Region: "us-sea", Tier: schemas.ModeInstance}, "",
-			"its region is us-ord, not us-sea, according to the ConfigMap a/lkeplan-cluster"},
-		"a directory for LKE": {own, config.Cluster{Name: "dev", ID: 584692, Region: "us-ord"}, "",
-			"its mode is instance, not lke, according to the ConfigMap a/lkeplan-cluster"},
-		"a directory for Linodes": {lke, config.Cluster{Name: "dev", Region: "us-ord", Tier: schemas.ModeInstance}, "",
-			"its mode is lke, not instance, according to the ConfigMap a/lkeplan-cluster"},
-		"which is meant":      {own, config.Cluster{Name: "qa"}, "dev", ""},
-		"no mode in the note": {`"id": "584692"`, config.Cluster{Name: "dev", Tier: schemas.ModeInstance}, "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tie := Tie{Cluster: tt.of, Other: tt.also, Asked: asked{cluster: cluster{
-				"Lease": {`{"metadata": {"namespace": "a", "name": "lkeplan-controller"}}`},
-				"ConfigMap": {`{"metadata": {"namespace": "a", "name": "lkeplan-cluster"},
-					"data": {"label": "dev", "region": "us-ord", ` + tt.data + `}}`},
-			}}}
-			_, err := Tied(LiveView(cluster{}), tie).Objects(t.Context(), *schemas.Pool.Object)
 			other, _ := errors.AsType[OtherClusterError](err)
 			if other.Evidence != tt.want || (err != nil) != (tt.want != "") {
 				t.Errorf("%v, want %q", err, tt.want)

@@ -2,21 +2,20 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -105,73 +104,38 @@ func widens(before, after *karpv1.NodePool, key string) bool {
 	return want.String() != both.String()
 }
 
-// A budget is the effect of a Karpenter budget.
-type budget struct {
-	reasons  []karpv1.DisruptionReason // nil: all
-	percent  bool
-	nodes    int
-	always   bool
-	schedule cron.Schedule
-	duration time.Duration
+// asStrict reports whether budgets are plainly as strict as others: each of the others is among them, or one that is
+// stricter or the same in each field. Karpenter may read others as equal; they count as looser.
+func asStrict(budgets, others []karpv1.Budget) bool {
+	return !slices.ContainsFunc(others, func(other karpv1.Budget) bool {
+		return !slices.ContainsFunc(budgets, func(b karpv1.Budget) bool { return reflect.DeepEqual(b, other) || stricter(b, other) })
+	})
 }
 
-// budgetOf reads a budget. A budget that Karpenter cannot read allows no disruption for any reason while
-// it is active (karpenter v1.14.1, MustGetAllowedDisruptions).
-func budgetOf(b karpv1.Budget) budget {
-	read := budget{reasons: b.Reasons, always: b.Schedule == nil && b.Duration == nil}
-	if !read.always {
-		var err error
-		if read.schedule, err = schedule.Parse(ptr.Deref(b.Schedule, "")); err != nil {
-			return budget{always: true}
-		}
-		if b.Duration != nil {
-			read.duration = b.Duration.Duration
-		}
-	}
-	nodes := karpv1.GetIntStrFromValue(b.Nodes)
-	read.percent = nodes.Type == intstr.String
-	scale := 100 // the percentage itself
-	var err error
-	if read.nodes, err = intstr.GetScaledValueFromIntOrPercent(&nodes, scale, true); err != nil {
-		read.nodes, read.reasons = 0, nil
-	}
-	return read
-}
-
-func (b budget) applies(reason karpv1.DisruptionReason) bool {
-	return b.reasons == nil || slices.Contains(b.reasons, reason)
-}
-
-// within reports whether a budget never allows more nodes than another one, for any number of nodes, and is active at least
-// as long. Not all pairs can be compared.
-func (b budget) within(other budget) bool {
-	switch {
-	case b.nodes <= 0, other.percent && other.nodes >= 100:
-	case b.percent == other.percent && b.nodes <= other.nodes:
-	case !b.percent && b.nodes == 1 && other.percent && other.nodes > 0: // percentages are rounded up
-	default:
+// stricter reports whether a budget is for the same reasons or all of them, starts at the same times and lasts as long or
+// longer, and is for no more nodes. Without nodes it may also be a budget for all times. (Karpenter allows no disruption by a
+// schedule that it cannot read.)
+func stricter(b, other karpv1.Budget) bool {
+	if b.Reasons != nil && !reflect.DeepEqual(b.Reasons, other.Reasons) {
 		return false
 	}
-	return b.always || !other.always && b.duration >= other.duration && reflect.DeepEqual(b.schedule, other.schedule)
+	nodes, percent, err := limitOf(b.Nodes)
+	most, ofPercent, otherErr := limitOf(other.Nodes)
+	if errors.Join(err, otherErr) != nil || nodes > 0 && (percent != ofPercent || nodes > most) {
+		return false
+	}
+	if b.Schedule == nil && b.Duration == nil {
+		return nodes == 0 || other.Schedule == nil && other.Duration == nil
+	}
+	return reflect.DeepEqual(b.Schedule, other.Schedule) && b.Duration != nil && other.Duration != nil &&
+		b.Duration.Duration >= other.Duration.Duration
 }
 
-// asStrict reports whether budgets allow no more disruptions than others at any time, for any reason and any number of
-// nodes: each of the others has a budget that is within it.
-func asStrict(budgets, others []karpv1.Budget) bool {
-	for _, o := range others {
-		other := budgetOf(o)
-		for _, reason := range []karpv1.DisruptionReason{
-			karpv1.DisruptionReasonUnderutilized, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted,
-		} {
-			if other.applies(reason) && !slices.ContainsFunc(budgets, func(b karpv1.Budget) bool {
-				read := budgetOf(b)
-				return read.applies(reason) && read.within(other)
-			}) {
-				return false
-			}
-		}
-	}
-	return true
+// limitOf reads the nodes of a budget: a number, or a percentage.
+func limitOf(nodes string) (n int, percent bool, err error) {
+	digits, percent := strings.CutSuffix(nodes, "%")
+	n, err = strconv.Atoi(digits)
+	return n, percent, err
 }
 
 // A loosener is a change of one object that may let Karpenter remove or replace nodes of unchanged pools.

@@ -56,12 +56,13 @@ func (s share) within(other share) bool {
 	return true
 }
 
-// most is the maximum monthly cost of nodes of the mix within limits on nodes, cpu and memory, and the limits that bind. It
-// is the maximum of a linear program. Fractions of nodes count, so it is an upper bound.
+// most is the maximum monthly cost of nodes of the mix within limits on nodes, cpu and memory, and the limits that bind: the
+// lowest maximum within one of them, or within two. Within two limits, the dearest mix has at most two offers. Fractions of
+// nodes count, so it is an upper bound.
 func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []string) {
-	var names []string
-	var amounts []*big.Rat
-	for _, name := range counted {
+	var limited []int // resources
+	var amounts [len(counted)]*big.Rat
+	for i, name := range counted {
 		limit, ok := limits[name]
 		if !ok {
 			continue
@@ -69,33 +70,74 @@ func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []strin
 		if limit.Sign() <= 0 {
 			return Ceiling{}, []string{name}
 		}
-		names, amounts = append(names, name), append(amounts, inShares(name, limit))
+		limited, amounts[i] = append(limited, i), inShares(name, limit)
 	}
-	if len(names) == 0 {
-		return Ceiling{Unlimited: true}, nil
+	most = Ceiling{Unlimited: true}
+	if len(limited) > 0 && len(m.shares) == 0 {
+		return Ceiling{AtLeast: m.unknown}, nil
 	}
-	var limited mix // the limited resources
-	for _, s := range m.shares {
-		var column share
-		for j, name := range counted {
-			if slices.Contains(names, name) {
-				column = append(column, s[j])
+	for _, a := range limited {
+		if c := ceilingOf(m.within(a, a, amounts[a], amounts[a])); !c.Unlimited && (most.Unlimited || c.Monthly < most.Monthly) {
+			most, by = c, []string{counted[a]}
+		}
+	}
+	for i, a := range limited {
+		for _, b := range limited[i+1:] {
+			if c := ceilingOf(m.within(a, b, amounts[a], amounts[b])); !c.Unlimited && (most.Unlimited || c.Monthly < most.Monthly) {
+				most, by = c, []string{counted[a], counted[b]}
 			}
 		}
-		limited.add(column)
 	}
-	sum, binding := maximize(limited.shares, amounts)
-	most = ceilingOf(sum)
 	most.AtLeast = m.unknown && !most.Unlimited
-	if most.Unlimited { // more than an amount can hold
-		return most, nil
-	}
-	for i, name := range names {
-		if binding[i] {
-			by = append(by, name)
+	return most, by
+}
+
+// within is the maximum cost within limits on two resources, which may be the same; nil if it has no bound. It tries each
+// offer and each pair of offers that uses up both limits, first with floating point numbers.
+func (m mix) within(a, b int, limitA, limitB *big.Rat) *big.Rat {
+	number := func(r *big.Rat) float64 { f, _ := r.Float64(); return f }
+	most, first, second := -1.0, 0, 0
+	la, lb := number(limitA), number(limitB)
+	as, bs := make([]float64, len(m.shares)), make([]float64, len(m.shares))
+	for i, s := range m.shares {
+		as[i], bs[i] = number(s[a]), number(s[b])
+		if s[a].Sign() == 0 && s[b].Sign() == 0 {
+			return nil
+		}
+		if sum := min(la/as[i], lb/bs[i]); sum > most {
+			most, first, second = sum, i, i
+		}
+		for j := range i {
+			d := as[i]*bs[j] - as[j]*bs[i]
+			x, y := (la*bs[j]-lb*as[j])/d, (lb*as[i]-la*bs[i])/d
+			if d != 0 && x > 0 && y > 0 && x+y > most {
+				most, first, second = x+y, i, j
+			}
 		}
 	}
-	return most, by
+	s, t := m.shares[first], m.shares[second]
+	if first == second {
+		return least(quotient(limitA, s[a]), quotient(limitB, s[b]))
+	}
+	mul := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
+	sub := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Sub(x, y) }
+	sum := new(big.Rat).Add(mul(limitA, sub(t[b], s[b])), mul(limitB, sub(s[a], t[a])))
+	return sum.Quo(sum, sub(mul(s[a], t[b]), mul(t[a], s[b])))
+}
+
+// quotient is nil, without a bound, if nothing of a resource is used.
+func quotient(limit, used *big.Rat) *big.Rat {
+	if used.Sign() == 0 {
+		return nil
+	}
+	return new(big.Rat).Quo(limit, used)
+}
+
+func least(a, b *big.Rat) *big.Rat {
+	if a == nil || b != nil && b.Cmp(a) < 0 {
+		return b
+	}
+	return a
 }
 
 // inShares is a limit in the unit of shares.
@@ -124,82 +166,6 @@ func ceilingOf(sum *big.Rat) Ceiling {
 		return Ceiling{Unlimited: true}
 	}
 	return Ceiling{Monthly: catalog.Money(whole.Int64())}
-}
-
-// maximize returns the largest sum of non-negative amounts of columns such that each row, weighted with the amounts, is
-// within its positive limit. It also returns the limits that bind: if all of them grow, the sum grows. It returns nil if the
-// sum has no bound.
-//
-// It is the simplex method on fractions with Bland's rule, so that it terminates and is exact.
-func maximize(columns []share, limits []*big.Rat) (sum *big.Rat, binding []bool) {
-	rows, width := len(limits), len(columns)+len(limits)
-	// A row has the coefficients of the columns, then those of the slack of each limit, then the amount of its basic column.
-	// The last row is the objective.
-	table := make([][]*big.Rat, rows+1)
-	basic := make([]int, rows)
-	for r := range table {
-		table[r] = make([]*big.Rat, width+1)
-		for c := range table[r] {
-			switch {
-			case r == rows && c < len(columns):
-				table[r][c] = big.NewRat(-1, 1)
-			case r < rows && c < len(columns):
-				table[r][c] = new(big.Rat).Set(columns[c][r])
-			case r < rows && c == len(columns)+r:
-				table[r][c] = big.NewRat(1, 1)
-			case r < rows && c == width:
-				table[r][c] = new(big.Rat).Set(limits[r])
-			default:
-				table[r][c] = new(big.Rat)
-			}
-		}
-		if r < rows {
-			basic[r] = len(columns) + r
-		}
-	}
-	for {
-		enters := slices.IndexFunc(table[rows][:width], func(v *big.Rat) bool { return v.Sign() < 0 })
-		if enters < 0 {
-			break
-		}
-		leaves, least := -1, new(big.Rat)
-		for r := range rows {
-			if table[r][enters].Sign() <= 0 {
-				continue
-			}
-			ratio := new(big.Rat).Quo(table[r][width], table[r][enters])
-			order := ratio.Cmp(least)
-			if leaves < 0 || order < 0 || order == 0 && basic[r] < basic[leaves] {
-				leaves, least = r, ratio
-			}
-		}
-		if leaves < 0 {
-			return nil, make([]bool, rows)
-		}
-		pivot(table, leaves, enters)
-		basic[leaves] = enters
-	}
-	for r := range rows {
-		binding = append(binding, table[rows][len(columns)+r].Sign() > 0)
-	}
-	return table[rows][width], binding
-}
-
-// pivot makes a column the basic column of a row.
-func pivot(table [][]*big.Rat, row, column int) {
-	by := new(big.Rat).Inv(table[row][column])
-	for _, v := range table[row] {
-		v.Mul(v, by)
-	}
-	for r := range table {
-		factor := new(big.Rat).Set(table[r][column])
-		if r == row || factor.Sign() == 0 {
-			continue
-		}
-		for c, v := range table[r] {
-			v.Sub(v, new(big.Rat).Mul(factor, table[row][c]))
-		}
-	}
 }
 
 // both is the sorted union of two lists of names.

@@ -168,7 +168,7 @@ func Another(err error) error {
 	case !ok:
 		return err
 	case wrong.Name == "":
-		return fmt.Errorf("%w; choose another context with --context, or correct the %s of the directory", err, wrong.Differs)
+		return fmt.Errorf("%w; choose another context with --context, or correct the id in the cluster block", err)
 	}
 	return fmt.Errorf("%w; choose another context with --context, or confirm this cluster with --cluster %s", err,
 		wrong.Name)
