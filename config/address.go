@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -115,7 +116,7 @@ func objectTypes() map[string]schemas.Block {
 
 // address reads a literal address. It does not evaluate it, because the object may no longer exist.
 func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
-	traversal, diags := hcl.AbsTraversalForExpr(attr.Expr)
+	traversal, diags := hcl.AbsTraversalForExpr(syntax.Wrapped(attr.Expr))
 	if text, textDiags := decode.Literal(attr); !textDiags.HasErrors() { // in JSON
 		traversal, diags = hclsyntax.ParseTraversalAbs([]byte(text), attr.Expr.Range().Filename,
 			attr.Expr.Range().Start)

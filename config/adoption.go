@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -197,7 +198,7 @@ func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 	if diags.HasErrors() || c.recordUnknown(v, attr.Expr) {
 		return "", false
 	}
-	v, err := eval.ConvertMetered(v, cty.String)
+	v, err := convert.Convert(v, cty.String)
 	if err != nil || v.IsNull() || v.AsString() == "" {
 		c.report(diag.AtExpression("Wrong type of value",
 			fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr))

@@ -5,7 +5,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -18,7 +17,6 @@ func All() []schemas.Bound {
 	}
 	return []schemas.Bound{
 		{What: "size of a file", Most: fmt.Sprintf("%d KiB", syntax.MaxFileSize>>10), Instead: "several files"},
-		count("brackets and operators in a file", syntax.MaxSigns, "several files"),
 		count("files in a directory", load.MaxFiles, "one directory per cluster"),
 		{What: "total size of files, including modules", Most: fmt.Sprintf("%d MiB", load.MaxBytes>>20),
 			Instead: "one directory per cluster"},
@@ -30,14 +28,7 @@ func All() []schemas.Bound {
 		count("`import` and `removed` blocks, each", MaxMoves, "delete applied blocks"),
 		count("nesting of brackets, templates and conditionals", syntax.MaxNesting, "locals"),
 		count("consecutive operators", syntax.MaxChain, "locals"),
-		count("nesting of `for` expressions", syntax.MaxLoops, "locals"),
-		count("literal elements of a list or an object", syntax.MaxElements, "`for`, or a file"),
 		count("length of a chain of references", eval.MaxChain, "shorter chains"),
-		count("elements of a value, including nested elements", eval.MaxSize, "smaller values"),
-		count("iterations of `for` and `dynamic` in one expression, approximately", eval.Rounds, "fewer elements"),
-		{What: "size of a regular expression",
-			Most:    fmt.Sprintf("%d bytes, %d groups", function.MaxPattern, function.MaxGroups),
-			Instead: "`split`, or several expressions"},
 		count("reported errors, and reported warnings", diag.MaxKept, "fix the first ones"),
 	}
 }

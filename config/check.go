@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -16,9 +17,6 @@ import (
 // check evaluates the check blocks, after all objects are compiled.
 func (c *compiler) check() {
 	for _, block := range c.dir.Blocks.OfType(schemas.Check.Type) {
-		if c.run.Meter.Begin(block.DefRange); !c.run.Meter.Condition() {
-			return // already reported
-		}
 		content, diags := block.Body.Content(decode.Schema(schemas.Check))
 		c.report(diags...)
 		for _, assert := range content.Blocks {
@@ -30,10 +28,6 @@ func (c *compiler) check() {
 // assert evaluates a block with a condition and an error_message. An unknown condition has no
 // result: in a policy, it depends on the change; elsewhere, another error is the cause.
 func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string, scope *eval.Scope) hcl.Diagnostics {
-	c.run.Meter.Begin(block.DefRange)
-	if !c.run.Meter.Condition() {
-		return nil // already reported
-	}
 	content, diags := block.Body.Content(decode.Schema(table))
 	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
 	if diags.HasErrors() {
@@ -51,7 +45,7 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 	if diags.HasErrors() {
 		return diags
 	}
-	kept, err := eval.ConvertMetered(v, cty.Bool)
+	kept, err := convert.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
 		d := diag.AtExpression("Invalid condition", "A condition must be true or false."+isNull(v), condition.Expr)
 		d.EvalContext = ctx
@@ -79,7 +73,7 @@ func (c *compiler) message(attr *hcl.Attribute, scope *eval.Scope) (string, hcl.
 	if diags.HasErrors() {
 		return unsaid, diags
 	}
-	v, err := eval.ConvertMetered(v, cty.String)
+	v, err := convert.Convert(v, cty.String)
 	switch {
 	case err != nil:
 		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message",

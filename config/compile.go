@@ -49,7 +49,7 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 func (m *Module) compiler() *compiler {
 	all := &compilation{
 		module:    m,
-		run:       &eval.Run{Meter: m.meter, Advice: function.Absent()},
+		run:       &eval.Run{Advice: function.Absent()},
 		movesTo:   map[string]int{},
 		functions: map[*load.Directory]map[string]ctyfunction.Function{},
 		places:    map[*hcl.Diagnostic]*compiler{},
@@ -100,7 +100,7 @@ type compiler struct {
 func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
 	if all.functions[dir] == nil { // a module can be called many times
-		all.functions[dir] = function.Table(all.module.meter, all.module.tree.In(dir))
+		all.functions[dir] = function.Table(all.module.tree.In(dir))
 	}
 	c.functions = all.functions[dir]
 	all.compilers = append(all.compilers, c)
@@ -172,7 +172,7 @@ func (c *compiler) located(diags hcl.Diagnostics) hcl.Diagnostics {
 // collect collects and sorts all diagnostics. A value that is unknown without an error must not be
 // dropped silently.
 func (all *compilation) collect() hcl.Diagnostics {
-	diags := append(append(all.diags, all.run.Diags...), all.run.Meter.Overrun()...)
+	diags := append(all.diags, all.run.Diags...)
 	if !diags.HasErrors() {
 		if len(all.unknown) == 0 && len(all.run.Unknown) > 0 {
 			all.unknown = append(all.unknown, all.run.Unknown[0].Range)

@@ -15,14 +15,14 @@ import (
 // name as the name of the expression. A module can be evaluated only once.
 func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
 	m.Files[name] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(src)}
-	expr, diags := syntax.ParseExpression(name, src, m.meter)
+	expr, diags := syntax.ParseExpression(name, src)
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	c := m.compiler()
 	c.functions["type"] = function.Type
 	v, _, diags := c.scope.Value(expr)
-	diags = append(append(diags, c.run.Diags...), c.run.Meter.Overrun()...)
+	diags = append(diags, c.run.Diags...)
 	for _, d := range c.diags {
 		if d.Summary == undeclared {
 			diags = append(diags, d)

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
@@ -41,16 +40,15 @@ type Module struct {
 
 	tree    *load.Tree
 	inputs  inputs
-	meter   *eval.Meter
 	asserts hcl.Blocks // of a test
 }
 
 // Load reads and parses the configuration files of a directory and of the modules that it calls.
 // The module is never nil: if there are errors, it contains the files that could be read.
 func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
-	m := &Module{inputs: inputs{}, meter: eval.NewMeter()}
+	m := &Module{inputs: inputs{}}
 	var diags hcl.Diagnostics
-	m.tree, diags = load.Root(fsys, opts.Dir, m.meter)
+	m.tree, diags = load.Root(fsys, opts.Dir)
 	m.Files = m.tree.Files
 	if versionDiags := load.CheckVersion(m.tree.Root.Blocks, opts.Version); versionDiags.HasErrors() {
 		return m, versionDiags // files for a newer version may have more errors in this one
@@ -62,7 +60,7 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 		diags = append(diags, m.inputs.addFile(file.Body, file.Name)...)
 	}
 	for _, f := range opts.VarFiles {
-		file, fileDiags := syntax.Parse(f.Name, f.Data, m.meter)
+		file, fileDiags := syntax.Parse(f.Name, f.Data)
 		m.Files[f.Name] = file
 		diags = append(append(diags, fileDiags...), m.inputs.addFile(file.Body, f.Name)...)
 	}

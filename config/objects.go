@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -151,7 +152,7 @@ func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	if diags.HasErrors() || c.recordUnknown(v, attr.Expr) {
 		return false, diags
 	}
-	on, err := eval.ConvertMetered(v, cty.Bool)
+	on, err := convert.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
 		d := diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s must be true or false.%s", attr.Name,
 			isNull(v)), attr.Expr)
@@ -202,7 +203,6 @@ func length(v cty.Value) (n int, ok bool) {
 // compileInstance compiles one instance and adds it to the block's. It also adds instances with
 // errors, to reserve their names.
 func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string) hcl.Diagnostics {
-	c.run.Meter.Object()
 	said := decode.Object(o.table, o.block, scope)
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
 	before := c.before(at)
@@ -219,7 +219,7 @@ func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string
 		name:   name,
 		object: Object{Addr: at.addr(), Before: before.addr(), Manifest: said.Fields, Origins: said.Origins},
 		value:  cty.ObjectVal(fields),
-		whole:  len(said.Unknown) == 0 && !diags.HasErrors() && !c.run.Meter.Exhausted(),
+		whole:  len(said.Unknown) == 0 && !diags.HasErrors(),
 	})
 	c.unknown = append(c.unknown, said.Unknown...)
 	return diags

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -28,7 +29,7 @@ type Policy struct {
 // planvalue.Type, and nulls are why parts of it are null, as in [eval.Root]. The result is unknown if the
 // policy depends on an unknown value.
 func (p Policy) Evaluate(plan cty.Value, nulls map[string]string) (decided bool, diags hcl.Diagnostics) {
-	plan, err := eval.ConvertMetered(plan, Type())
+	plan, err := convert.Convert(plan, Type())
 	if err != nil {
 		return false, hcl.Diagnostics{diag.Error("Unexpected form of plan",
 			fmt.Sprintf("The policy %q cannot be evaluated for this plan: %v.", p.Name, err))}

@@ -42,8 +42,7 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 	files = map[string]*hcl.File{}
 	names := map[string]hcl.Range{}
 	for _, source := range sources {
-		m := eval.NewMeter()
-		blocks, file, fileDiags := runBlocks(source, m)
+		blocks, file, fileDiags := runBlocks(source)
 		files[source.Name] = file
 		if len(blocks) == 0 && !fileDiags.HasErrors() {
 			fileDiags = append(fileDiags, diag.At("No tests", "The file has no run blocks.",
@@ -51,7 +50,7 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 		}
 		for i, block := range blocks {
 			run := Run{Name: block.Labels[0], Range: block.DefRange, source: source, at: i}
-			fileDiags = append(fileDiags, run.read(block, m)...)
+			fileDiags = append(fileDiags, run.read(block)...)
 			if earlier, again := names[run.Name]; again {
 				fileDiags = append(fileDiags, diag.At("Duplicate name", fmt.Sprintf("A run named %q was already "+
 					"declared at %s.",
@@ -60,7 +59,7 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 			names[run.Name] = block.DefRange
 			runs = append(runs, run)
 		}
-		diags = append(diags, append(fileDiags, m.Overrun()...)...)
+		diags = append(diags, fileDiags...)
 	}
 	if len(runs) > MaxRuns {
 		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory can have at most %d runs.", MaxRuns),
@@ -70,8 +69,8 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 }
 
 // runBlocks parses a test file.
-func runBlocks(source load.Source, m *eval.Meter) (hcl.Blocks, *hcl.File, hcl.Diagnostics) {
-	file, diags := syntax.Parse(source.Name, source.Data, m)
+func runBlocks(source load.Source) (hcl.Blocks, *hcl.File, hcl.Diagnostics) {
+	file, diags := syntax.Parse(source.Name, source.Data)
 	if diags.HasErrors() {
 		return nil, file, diags
 	}
@@ -85,7 +84,7 @@ func blocksOf(block *hcl.Block) (content *hcl.BodyContent, remain hcl.Body, diag
 }
 
 // read reads the arguments of a run, and reports errors that do not depend on values.
-func (r *Run) read(block *hcl.Block, m *eval.Meter) hcl.Diagnostics {
+func (r *Run) read(block *hcl.Block) hcl.Diagnostics {
 	content, remain, diags := blocksOf(block)
 	table := schemas.Run
 	table.Blocks = nil
@@ -93,7 +92,7 @@ func (r *Run) read(block *hcl.Block, m *eval.Meter) hcl.Diagnostics {
 	args.Body = remain
 	written := eval.Root{Absent: "The arguments of a run must be literal. Names of the directory are available " +
 		"only in assertions."}
-	scope := eval.NewScope(&eval.Run{Meter: m}, map[string]eval.Root{
+	scope := eval.NewScope(&eval.Run{}, map[string]eval.Root{
 		"var": written, "local": written, "cluster": written, "node_class": written, "pool": written,
 	}, nil)
 	said := decode.Block(table, &args, scope)
@@ -181,10 +180,10 @@ func textsOf(v cty.Value) (texts []string) {
 	return texts
 }
 
-// Blocks reads the blocks of the run for the compilation with the given meter: the values of
+// Blocks reads the blocks of the run: the values of
 // variables, and the assertions. The file is for showing their source.
-func (r *Run) Blocks(m *eval.Meter) (content *hcl.BodyContent, file *hcl.File, diags hcl.Diagnostics) {
-	blocks, file, diags := runBlocks(r.source, m)
+func (r *Run) Blocks() (content *hcl.BodyContent, file *hcl.File, diags hcl.Diagnostics) {
+	blocks, file, diags := runBlocks(r.source)
 	if diags.HasErrors() {
 		return nil, file, diags
 	}

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"slices"
-
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/decode"
@@ -20,7 +18,7 @@ type Trial struct {
 
 // begin sets the variables of a run, and keeps its assertions.
 func (m *Module) begin(r *Run) hcl.Diagnostics {
-	content, file, diags := r.Blocks(m.meter)
+	content, file, diags := r.Blocks()
 	m.Files[r.File()] = file
 	if diags.HasErrors() {
 		return diags
@@ -49,7 +47,7 @@ func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
 		diags = append(diags, found...)
 	}
 	// No assertion was evaluated before, and the directory compiled.
-	return diag.Sort(slices.Concat(diags, t.in.run.Diags[earlier:], t.in.run.Meter.Overrun()))
+	return diag.Sort(append(diags, t.in.run.Diags[earlier:]...))
 }
 
 // unknownResult reports a condition that is neither true nor false.

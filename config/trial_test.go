@@ -38,7 +38,7 @@ func TestAssertionsFailClosed(t *testing.T) {
 			"known.cost.most is null, and no operation is possible with null. No pool has limits."},
 		{"null of a function", `known.nodes + jsondecode("null") > 2`, "A value in the operation is null, and no operation is possible with null."},
 		{"null behind not", `!known.cost.most`, "known.cost.most is null"},
-		{"no result", `known.nodes / 0 > 2`, "The operation has no result: the result contains"},
+		{"no result", `known.nodes / 0 > 2`, "The operation has no result: division by zero"},
 		{"no bool", `known.nodes`, "A condition must be true or false."},
 		{"unknown", `known.rolled == 0`, "depends on a value that is not known"},
 		{"unknown behind try", `try(known.rolled == 0, true)`, "depends on a value that is not known"},
@@ -48,8 +48,6 @@ func TestAssertionsFailClosed(t *testing.T) {
 		{"unknown name", `pool.web.name == "web"`, `No pool is named "web" in this directory.`},
 		{"unknown attribute", `known.node == 2`, `does not have an attribute named "node". Did you mean "nodes"?`},
 		{"nothing", `true`, "The condition contains no references, so it checks nothing. Refer to the value that it must check, such as var.NAME."},
-		{"too much work", `length([for a in range(1000) : [for b in range(1000) : known.nodes + a + b]]) > 0`,
-			"exceeds the limit for evaluation"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -133,8 +131,7 @@ func TestVariablesOfRunTakePrecedence(t *testing.T) {
 func TestHostileTestFilesAreErrors(t *testing.T) {
 	tests := []struct{ name, src, want string }{
 		{"large", "# " + strings.Repeat("x", 300<<10), "the limit is 262144"},
-		{"deep", "run \"a\" { pods = " + strings.Repeat("[", 100_000), "limit"},
-		{"number", "run \"a\" {\n pods = [1e999999999]\n}", "too large"},
+		{"deep", "run \"a\" { pods = " + strings.Repeat("[", 100_000), "Nested too deeply"},
 		{"no text", "run \"\xff\" {}", "UTF-8"},
 		{"many runs", strings.Repeat("run \"a\" {\n expect_error = \"x\"\n}\n", 501), "at most 500 runs"},
 		{"blocks of others", "cluster {}\n", "cluster"},

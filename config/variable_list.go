@@ -41,5 +41,5 @@ func (m *Module) Variables() ([]Variable, hcl.Diagnostics) {
 		c.report(diags...)
 		variables = append(variables, v)
 	}
-	return variables, diag.Sort(append(append(c.diags, c.run.Diags...), c.run.Meter.Overrun()...))
+	return variables, diag.Sort(append(c.diags, c.run.Diags...))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -51,11 +52,11 @@ type constraint struct {
 	defaults *typeexpr.Defaults
 }
 
-func (c constraint) convert(v cty.Value, m *eval.Meter) (cty.Value, error) {
-	if c.defaults != nil {
-		v = m.Fill(v, c.defaults)
+func (c constraint) convert(v cty.Value) (cty.Value, error) {
+	if c.defaults != nil && v.IsKnown() && !v.IsNull() {
+		v = c.defaults.Apply(v)
 	}
-	return m.Convert(v, c.ty)
+	return convert.Convert(v, c.ty)
 }
 
 // undeclared is the summary of the error about a value for a variable that is not declared.
@@ -122,7 +123,7 @@ func (c *compiler) nullable(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 		return true, nil
 	}
 	v, diags := attr.Expr.Value(nil)
-	if b, err := eval.ConvertMetered(v, cty.Bool); !diags.HasErrors() && err == nil && b.IsKnown() && !b.IsNull() {
+	if b, err := convert.Convert(v, cty.Bool); !diags.HasErrors() && err == nil && b.IsKnown() && !b.IsNull() {
 		return b.True(), nil
 	}
 	return true, hcl.Diagnostics{diag.AtExpression("Wrong type of value",
@@ -133,28 +134,22 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 	if attr == nil {
 		return constraint{ty: cty.DynamicPseudoType}, nil
 	}
-	if c.run.Meter.Begin(attr.Expr.Range()); !c.run.Meter.Spend(1) {
-		return constraint{ty: cty.DynamicPseudoType}, nil // already reported
-	}
 	expr, diags := c.typeExpression(attr.Expr)
 	if diags.HasErrors() {
 		return constraint{}, diags
 	}
 	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
-	if !c.run.Meter.Type(ty) {
-		return constraint{ty: cty.DynamicPseudoType}, diags
-	}
 	return constraint{ty, defaults}, at(diags, attr.Expr)
 }
 
 // typeExpression returns the type in a JSON string: "list(string)".
 func (c *compiler) typeExpression(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
-	name := expr.Range().Filename
+	name, expr := expr.Range().Filename, syntax.Wrapped(expr)
 	v, diags := expr.Value(nil)
 	if !strings.HasSuffix(name, ".json") || diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
 		return expr, nil
 	}
-	parsed, diags := syntax.ParseExpression(name, v.AsString(), c.module.meter)
+	parsed, diags := syntax.ParseExpression(name, v.AsString())
 	return parsed, at(diags, expr)
 }
 
@@ -203,7 +198,7 @@ func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, pr
 	if diags = append(diags, decode.UnknownAttributes(expr, c.ty, scope)...); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	v, err := c.convert(v, scope.Meter())
+	v, err := c.convert(v)
 	if err != nil {
 		if ctx == nil { // its value depends on a secret, which the error may show
 			return cty.DynamicVal, hcl.Diagnostics{diag.AtExpression(summary, problem+".", expr)}
@@ -226,7 +221,7 @@ func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl
 	if ty.ty == cty.String {
 		return literal, nil
 	}
-	expr, diags := syntax.ParseExpression(in.source, in.text, c.module.meter)
+	expr, diags := syntax.ParseExpression(in.source, in.text)
 	if !diags.HasErrors() && len(expr.Variables()) > 0 || diags.HasErrors() && ty.ty == cty.DynamicPseudoType {
 		return literal, nil // a word, possibly of the wrong type
 	}

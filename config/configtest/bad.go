@@ -1,5 +1,5 @@
-// Package configtest has what several tests of the language share: documents with expectations, hostile
-// directories, and CPU time. Only tests import it.
+// Package configtest has what several tests of the language share: documents with expectations, and
+// CPU time. Only tests import it.
 package configtest
 
 import (

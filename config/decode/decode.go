@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
@@ -112,7 +113,6 @@ func (p place) set(path string, v any) {
 // object reads the block of an object. It expands dynamic blocks, and handles special arguments
 // last.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
-	d.scope.Meter().Begin(body.MissingItemRange())
 	if mayExpand(body) {
 		ctx, diags := d.scope.Context(references(dynblock.WalkExpandVariables(body), table))
 		if diags.HasErrors() {
@@ -164,7 +164,6 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 }
 
 func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value, *hcl.BodyContent) {
-	d.scope.Meter().Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
 	d.fail(d.scope.Explain(withoutMisspelled(diags))...)
 	values := map[string]cty.Value{}
@@ -194,11 +193,8 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 	d.fail(diags...)
 	src := d.source(arg, attr.Expr, ctx, plainPath.Replace(at.join(arg.Path)))
 	kind := kindOf(arg.Kind)
-	if !d.scope.Meter().Spend(kind.work(v)) {
-		return cty.DynamicVal, true
-	}
 	written := v.Type()
-	v, err := eval.ConvertMetered(v, kind.ty)
+	v, err := convert.Convert(v, kind.ty)
 	switch {
 	case err != nil:
 		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s%s.", arg.Name, kind.takes,
@@ -363,7 +359,7 @@ func Schema(table schemas.Block) *hcl.BodySchema {
 // Literal reads an argument whose value must be literal, because it is needed before evaluation.
 func Literal(attr *hcl.Attribute) (string, hcl.Diagnostics) {
 	if len(attr.Expr.Variables()) == 0 {
-		v, diags := attr.Expr.Value(nil)
+		v, diags := attr.Expr.Value(&hcl.EvalContext{})
 		if !diags.HasErrors() && !v.IsNull() && v.Type().FriendlyName() == "string" {
 			return v.AsString(), nil
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -26,50 +26,35 @@ type kind struct {
 	// of the value allows, if its message is better than that of the CRD. A nil result is not
 	// written.
 	encode func(d *decoder, v cty.Value, src source) any
-
-	refers bool // its values are references to objects
-}
-
-// field is the cost of an element that becomes a field with an origin, in units of the meter.
-const field = 60
-
-// work returns the cost of writing a value. References have large values, but little of them is
-// written.
-func (k kind) work(v cty.Value) int {
-	if k.refers {
-		return eval.LengthOf(v) * field
-	}
-	return eval.SizeOf(v) * field
 }
 
 func kindOf(k schemas.Kind) kind {
 	if known, ok := kinds[k]; ok {
 		return known
 	}
-	return kind{cty.DynamicPseudoType, "any value", (*decoder).json, false}
+	return kind{cty.DynamicPseudoType, "any value", (*decoder).json}
 }
 
 // kinds has a row for each kind of value that is converted.
 var kinds = map[schemas.Kind]kind{
-	schemas.String:    {cty.String, "text", (*decoder).text, false},
-	schemas.Bool:      {cty.Bool, "true or false", (*decoder).truth, false},
-	schemas.Number:    {cty.Number, "a whole number", (*decoder).number, false},
-	schemas.ID:        {cty.Number, "a Linode id, which is a whole number", (*decoder).id, false},
-	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration, false},
-	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings, false},
-	schemas.Tags:      {cty.List(cty.String), "a list of strings", (*decoder).set, false},
-	schemas.LabelKeys: {cty.List(cty.String), "a list of keys of labels and annotations", (*decoder).keys, false},
-	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap, false},
+	schemas.String:    {cty.String, "text", (*decoder).text},
+	schemas.Bool:      {cty.Bool, "true or false", (*decoder).truth},
+	schemas.Number:    {cty.Number, "a whole number", (*decoder).number},
+	schemas.ID:        {cty.Number, "a Linode id, which is a whole number", (*decoder).id},
+	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration},
+	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings},
+	schemas.Tags:      {cty.List(cty.String), "a list of strings", (*decoder).set},
+	schemas.LabelKeys: {cty.List(cty.String), "a list of keys of labels and annotations", (*decoder).keys},
+	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap},
 	schemas.Quantities: {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`,
-		(*decoder).quantities, false},
-	schemas.Taints:       {cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints, false},
-	schemas.Requirements: {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap, false},
-	schemas.Selector:     {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap, false},
-	schemas.PoolRefs: {cty.DynamicPseudoType, "a list of references such as [pool.general]", (*decoder).poolRefs,
-		true},
-	schemas.Quantity:     {cty.String, `an amount such as 400 or "1600Gi"`, (*decoder).quantity, false},
-	schemas.Money:        {cty.String, "an amount of US dollars", (*decoder).money, false},
-	schemas.NodeClassRef: {cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef, true},
+		(*decoder).quantities},
+	schemas.Taints:       {cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints},
+	schemas.Requirements: {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
+	schemas.Selector:     {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
+	schemas.PoolRefs:     {cty.DynamicPseudoType, "a list of references such as [pool.general]", (*decoder).poolRefs},
+	schemas.Quantity:     {cty.String, `an amount such as 400 or "1600Gi"`, (*decoder).quantity},
+	schemas.Money:        {cty.String, "an amount of US dollars", (*decoder).money},
+	schemas.NodeClassRef: {cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef},
 }
 
 // A source is the source of an argument's value.
@@ -108,7 +93,7 @@ func (d *decoder) parts(s source) map[string]source {
 			if diags.HasErrors() || !key.IsKnown() || key.IsNull() {
 				continue
 			}
-			if key, err := eval.ConvertMetered(key, cty.String); err == nil {
+			if key, err := convert.Convert(key, cty.String); err == nil {
 				parts[key.AsString()] = d.source(s.arg, pair.Value, s.ctx, s.path)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -21,7 +20,7 @@ func (d *decoder) manifest(table schemas.Block, attr *hcl.Attribute, at place) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
 	src := d.source(&schemas.Arg{Name: "manifest"}, attr.Expr, ctx, "")
-	if !d.scope.Meter().Spend(eval.SizeOf(v)*field) || !v.IsWhollyKnown() {
+	if !v.IsWhollyKnown() {
 		d.unknown = append(d.unknown, attr.Expr.Range())
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -34,7 +35,7 @@ func textOf(v cty.Value, key string) (text string, ok bool) {
 	default:
 		return "", false
 	}
-	v, err := eval.ConvertMetered(v, cty.String)
+	v, err := convert.Convert(v, cty.String)
 	if err != nil || v.IsNull() {
 		return "", false
 	}

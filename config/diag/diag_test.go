@@ -141,7 +141,7 @@ func TestAppendKeepsFirstErrorOfLimit(t *testing.T) {
 		list = diag.Append(list, diag.At(fmt.Sprintf("Mistake %d", n), "", hcl.Range{}))
 	}
 	list = diag.Append(list, diag.Limit("Too many modules", "first", hcl.Range{}), diag.Limit("Too many modules", "second", hcl.Range{}))
-	list = diag.Append(list, diag.Limit("Too much work", "", hcl.Range{}), diag.At("Mistake", "", hcl.Range{}))
+	list = diag.Append(list, diag.Limit("Too many blocks", "", hcl.Range{}), diag.At("Mistake", "", hcl.Range{}))
 	if len(list) != diag.MaxKept {
 		t.Errorf("%d are kept", len(list))
 	}
@@ -149,7 +149,7 @@ func TestAppendKeepsFirstErrorOfLimit(t *testing.T) {
 	for _, d := range list[len(list)-3:] {
 		last = append(last, d.Summary+" "+d.Detail)
 	}
-	want := []string{fmt.Sprintf("Mistake %d ", diag.MaxKept-3), "Too many modules first", "Too much work "}
+	want := []string{fmt.Sprintf("Mistake %d ", diag.MaxKept-3), "Too many modules first", "Too many blocks "}
 	if d := cmp.Diff(want, last); d != "" {
 		t.Error(d)
 	}

@@ -3,11 +3,9 @@
 // name during its own evaluation. The package knows names and values, but no block types: a name is
 // a function that its creator provides.
 //
-// A [Meter] counts the work and stops it at a limit. HCL evaluates without a context: once begun,
-// an expression runs to its end, and seventy characters can keep it busy for hours or fill the
-// memory. The Meter is attached to the parts of expressions that repeat work or multiply data:
-// loops, templates, operators, functions. Beyond the limit, results are unknown, and the limit is
-// reported once.
+// HCL evaluates without a context: once begun, an expression runs to its end, and seventy characters
+// can keep it busy for hours or fill the memory. The controller evaluates in a child process, which is
+// killed at its memory and time; the command line runs where its author's job has limits.
 //
 // A value with an error is unknown, and values that depend on it are unknown too, without further
 // messages: the cause has been reported. Nothing else in the language is unknown.
@@ -31,7 +29,6 @@ const MaxChain = 500
 // A Run is one evaluation of one configuration. It collects the diagnostics of all names and tracks
 // which names are being evaluated.
 type Run struct {
-	Meter  *Meter
 	Advice map[string]string // advice for functions that do not exist, by name
 	Diags  hcl.Diagnostics   // of names, in the order of evaluation
 	// Unknown lists names whose value is unknown without an error, causes before their dependents.

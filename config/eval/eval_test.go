@@ -30,7 +30,7 @@ func parse(t *testing.T, src string) *program {
 		t.Fatal(diags)
 	}
 	p := &program{
-		run:   &eval.Run{Meter: eval.NewMeter()},
+		run:   &eval.Run{},
 		table: &eval.Table{Noun: "name", Nodes: map[string]*eval.Node{}},
 		count: map[string]int{},
 	}

@@ -193,12 +193,9 @@ func operands(expr hcl.Expression) (all []hcl.Expression) {
 	return all
 }
 
-// bare is an expression without parentheses and counters.
+// bare is an expression without parentheses.
 func bare(expr hcl.Expression) hcl.Expression {
-	switch e := expr.(type) {
-	case *charged:
-		return bare(e.Expression)
-	case *hclsyntax.ParenthesesExpr:
+	if e, ok := expr.(*hclsyntax.ParenthesesExpr); ok {
 		return bare(e.Expression)
 	}
 	return expr
@@ -235,8 +232,6 @@ func (s *Scope) attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string
 // attributes returns the names of a value's attributes.
 func attributes(v cty.Value) (names []string) {
 	switch ty := v.Type(); {
-	case LengthOf(v) > maxNames:
-		return nil
 	case ty.IsObjectType():
 		return slices.Sorted(maps.Keys(ty.AttributeTypes()))
 	case !ty.IsMapType() || !v.IsKnown():

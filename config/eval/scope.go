@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -69,7 +68,6 @@ func (s *Scope) Private() *Scope {
 // error.
 func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Diagnostics) {
 	at, references := expr.Range(), s.run.referencesOf(expr)
-	s.run.Meter.Begin(at)
 	ctx, diags := s.Context(references)
 	if diags.HasErrors() {
 		return cty.DynamicVal, ctx, diags
@@ -80,10 +78,6 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 		s.run.usesSecret()
 		shown = nil // a diagnostic would show the values of the references
 	}
-	s.run.Meter.Begin(at) // begin again, because other expressions were evaluated
-	if !s.run.Meter.Spend(evaluation + at.End.Byte - at.Start.Byte) {
-		return cty.DynamicVal, shown, nil
-	}
 	value, diags := expr.Value(ctx)
 	if diags.HasErrors() && len(secrets) > 0 {
 		return cty.DynamicVal, shown, hcl.Diagnostics{diag.At("Error in an expression with a secret",
@@ -92,31 +86,13 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 	if diags.HasErrors() {
 		return cty.DynamicVal, ctx, s.Explain(diag.Append(nil, diags...))
 	}
-	size := SizeOf(value)
-	if size > MaxSize {
-		return cty.DynamicVal, shown, hcl.Diagnostics{tooLarge(expr)}
-	}
-	if !s.run.Meter.Spend(size * element) {
-		return cty.DynamicVal, shown, nil
-	}
 	return value, shown, nil
 }
-
-// The costs of an evaluation in addition to that of the expression.
-const (
-	evaluation = 40 // resolving names and creating a context, plus one unit for each byte of the expression
-	element    = 3  // determining the size of the value
-	perName    = 40 // of all names below a root
-)
 
 // DidYouMean is Run.DidYouMean.
 func (s *Scope) DidYouMean(given string, names iter.Seq[string]) string {
 	return s.run.DidYouMean(given, names)
 }
-
-// Meter returns the meter of the run. Value uses it; callers that evaluate a body while reading it use it,
-// too.
-func (s *Scope) Meter() *Meter { return s.run.Meter }
 
 // Context resolves references and returns a context with only their values. It looks up all
 // references before it evaluates any, so unknown names are reported even if evaluation fails.
@@ -200,9 +176,6 @@ func (s *Scope) value(root Root, u use) cty.Value {
 	}
 	names := u.names
 	if u.whole != nil {
-		if !s.run.Meter.Spend(len(root.Table.Nodes) * perName) {
-			return cty.DynamicVal
-		}
 		names = map[string]bool{}
 		for name := range root.Table.Nodes {
 			names[name] = true
@@ -213,10 +186,4 @@ func (s *Scope) value(root Root, u use) cty.Value {
 		values[name] = s.run.Value(root.Table.Nodes[name])
 	}
 	return cty.ObjectVal(values)
-}
-
-func tooLarge(expr hcl.Expression) *hcl.Diagnostic {
-	return diag.At("Value too large",
-		fmt.Sprintf("This value has more than %d elements, or text with more than four times as many characters.", MaxSize),
-		expr.Range())
 }

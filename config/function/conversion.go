@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -19,14 +19,14 @@ func toFunc(ty cty.Type) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
 		Type: func(args []cty.Value) (cty.Type, error) {
-			v, err := eval.ConvertMetered(args[0], ty)
+			v, err := convert.Convert(args[0], ty)
 			if err != nil {
 				return cty.DynamicPseudoType, function.NewArgError(0, err)
 			}
 			return v.Type(), nil
 		},
 		Impl: func(args []cty.Value, result cty.Type) (cty.Value, error) {
-			return eval.ConvertMetered(args[0], result)
+			return convert.Convert(args[0], result)
 		},
 	})
 }
@@ -46,7 +46,7 @@ func decoding(f function.Function, check func(text string) error) function.Funct
 	})
 }
 
-// maxDepth is the maximum nesting of data, because decoding takes quadratic time in the depth.
+// maxDepth is the maximum nesting of data: deeper data would overflow the stack of the decoder.
 const maxDepth = 100
 
 var errTooDeep = errors.New("the text is nested too deeply")

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/config/syntax"
@@ -52,7 +51,7 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", expression, got, want)
 		}
 	}
-	for name := range function.Table(eval.NewMeter(), nil) {
+	for name := range function.Table(nil) {
 		if !tried[name] && !contains(notTheirs, name) {
 			t.Errorf("there is no fact of %s", name)
 		}
@@ -78,14 +77,12 @@ var files = fstest.MapFS{
 
 // result returns the value of an expression as HCL.
 func result(expression string) string {
-	m := eval.NewMeter()
-	tree, diags := load.Root(files, "here", m)
-	expr, exprDiags := syntax.ParseExpression("fact", expression, m)
+	tree, diags := load.Root(files, "here")
+	expr, exprDiags := syntax.ParseExpression("fact", expression)
 	if diags = append(diags, exprDiags...); diags.HasErrors() {
 		return "error: " + diags.Error()
 	}
-	m.Begin(expr.Range())
-	v, diags := expr.Value(&hcl.EvalContext{Functions: function.Table(m, tree.In(tree.Root))})
+	v, diags := expr.Value(&hcl.EvalContext{Functions: function.Table(tree.In(tree.Root))})
 	if err := errors.Join(diags.Errs()...); err != nil {
 		return "error: " + err.Error()
 	}

@@ -40,12 +40,6 @@ func fileFunc(files Files, result cty.Type, read func(args []string) (cty.Value,
 	}, params...)
 }
 
-// aRead is the cost of a few system calls, and aWalk that of a search for files.
-const (
-	aRead = 20_000
-	aWalk = 200_000
-)
-
 func fileFunctions(files Files) []row {
 	text := func(args []string) (cty.Value, error) {
 		text, err := files.Text(args[0])
@@ -67,14 +61,14 @@ func fileFunctions(files Files) []row {
 		return cty.SetVal(elements), nil
 	}
 	return []row{
-		{"file(path)", fileFunc(files, cty.String, text, "path"), fixed(aRead), `try(file("notes.txt"), "no notes")`,
+		{"file(path)", fileFunc(files, cty.String, text, "path"), `try(file("notes.txt"), "no notes")`,
 			"Returns the content of a file in the repository. The path is relative to this directory. Files " +
 				"outside of the repository cannot be read."},
-		{"fileexists(path)", fileFunc(files, cty.Bool, exists, "path"), fixed(aRead),
+		{"fileexists(path)", fileFunc(files, cty.Bool, exists, "path"),
 			`try(fileexists("notes.txt"), false)`,
 			"Returns whether a file exists in the repository. The file must have an extension that a " +
 				"configuration can read."},
-		{"fileset(path, pattern)", fileFunc(files, cty.Set(cty.String), match, "path", "pattern"), fixed(aWalk),
+		{"fileset(path, pattern)", fileFunc(files, cty.Set(cty.String), match, "path", "pattern"),
 			`try(fileset("teams", "*.yaml"), [])`,
 			"Returns the set of files below a directory whose paths match a pattern. Paths are relative to that " +
 				"directory. In a pattern, * matches any text without a slash, ** any directories, ? a character, " +

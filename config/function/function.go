@@ -1,5 +1,5 @@
 // Package function contains the functions of the language. A table has one row for each, which is
-// used by expressions, the meter and the reference. All functions are pure: a directory compiles to
+// used by expressions and the reference. All functions are pure: a directory compiles to
 // the same objects on each machine and at any time, so functions cannot read the time, random
 // numbers, the environment or the network. The package does not read files: the caller provides
 // their content, and decides which files can be read.
@@ -14,25 +14,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/requirement"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Table returns the functions by name. The meter counts their work. If files is nil, no file
-// exists.
-func Table(m *eval.Meter, files Files) map[string]function.Function {
+// Table returns the functions by name. If files is nil, no file exists.
+func Table(files Files) map[string]function.Function {
 	table := map[string]function.Function{}
 	for _, group := range groups(files) {
 		for _, row := range group.rows {
-			table[row.name()] = m.Function(row.impl, row.cost)
+			table[row.name()] = row.impl
 		}
 	}
 	const template = "templatestring"
 	others := maps.Clone(table)
 	delete(others, template)
-	table[template] = m.Function(templateFunc(m, others), templateCost)
+	table[template] = templateFunc(others)
 	return table
 }
 
@@ -58,13 +56,11 @@ func Reference() ([]schemas.Function, error) {
 // exampleResult evaluates an example. It shows requirements in Kubernetes notation, and other
 // values in HCL.
 func exampleResult(example string) (string, error) {
-	m := eval.NewMeter()
-	expr, diags := syntax.ParseExpression("example", example, m)
+	expr, diags := syntax.ParseExpression("example", example)
 	if diags.HasErrors() {
 		return "", diags
 	}
-	m.Begin(expr.Range())
-	v, diags := expr.Value(&hcl.EvalContext{Functions: Table(m, nil),
+	v, diags := expr.Value(&hcl.EvalContext{Functions: Table(nil),
 		Variables: map[string]cty.Value{"local": cty.EmptyObjectVal}})
 	if diags.HasErrors() {
 		return "", diags

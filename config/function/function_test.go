@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/requirement"
 )
@@ -27,7 +26,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if table := function.Table(eval.NewMeter(), nil); len(names) != len(table) {
+	if table := function.Table(nil); len(names) != len(table) {
 		t.Errorf("%d functions are described, and there are %d", len(names), len(table))
 	}
 	for name := range requirement.Functions() {

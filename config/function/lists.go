@@ -100,6 +100,30 @@ var indexFunc = returning(cty.Number, func(args []cty.Value) (cty.Value, error) 
 }, function.Parameter{Name: "list", Type: cty.DynamicPseudoType},
 	function.Parameter{Name: "value", Type: cty.DynamicPseudoType})
 
+// containsFunc accepts a null of any type, for which the result of the library's function is unknown.
+var containsFunc = returning(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+	if ty := args[0].Type(); !ty.IsListType() && !ty.IsTupleType() && !ty.IsSetType() {
+		return cty.NilVal, function.NewArgErrorf(0, "a list is required")
+	}
+	for _, element := range args[0].AsValueSlice() {
+		if element.IsNull() || args[1].IsNull() {
+			if element.IsNull() && args[1].IsNull() {
+				return cty.True, nil
+			}
+			continue
+		}
+		equal := element.Equals(args[1])
+		if !equal.IsKnown() {
+			return cty.UnknownVal(cty.Bool), nil
+		}
+		if equal.True() {
+			return cty.True, nil
+		}
+	}
+	return cty.False, nil
+}, function.Parameter{Name: "list", Type: cty.DynamicPseudoType},
+	function.Parameter{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true})
+
 // transposeFunc swaps keys and elements of a map of lists: each element becomes a key, with the
 // sorted keys of the lists that contain it.
 var transposeFunc = returning(cty.Map(cty.List(cty.String)), func(args []cty.Value) (cty.Value, error) {

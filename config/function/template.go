@@ -7,13 +7,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// templateFunc evaluates text as a template, with some functions. The meter counts the template's
-// expressions as if they were part of the file.
-func templateFunc(m *eval.Meter, functions map[string]function.Function) function.Function {
+// templateFunc evaluates text as a template, with some functions.
+func templateFunc(functions map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
 			{Name: "template", Type: cty.String},
@@ -24,7 +22,7 @@ func templateFunc(m *eval.Meter, functions map[string]function.Function) functio
 			if ty := args[1].Type(); !ty.IsObjectType() && !ty.IsMapType() {
 				return cty.NilVal, function.NewArgErrorf(1, "a map is required")
 			}
-			expr, diags := syntax.ParseTemplate("template", args[0].AsString(), m)
+			expr, diags := syntax.ParseTemplate("template", args[0].AsString())
 			if diags.HasErrors() {
 				return cty.NilVal, function.NewArgErrorf(0, "%s", said(diags))
 			}
@@ -35,15 +33,6 @@ func templateFunc(m *eval.Meter, functions map[string]function.Function) functio
 			return v, nil
 		},
 	})
-}
-
-// templateCost is the cost of parsing a template, about a microsecond for each character.
-func templateCost(args []cty.Value) int {
-	const character = 20
-	if !args[0].IsKnown() || args[0].IsNull() || args[0].Type() != cty.String {
-		return 1 // the call fails
-	}
-	return 1000 + character*len(args[0].AsString())
 }
 
 // said returns the errors of a template with its line numbers.

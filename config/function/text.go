@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -24,9 +25,6 @@ var textParam = function.Parameter{Name: "text", Type: cty.String}
 // Terraform.
 var replaceFunc = returning(cty.String, func(args []cty.Value) (cty.Value, error) {
 	if old, ok := pattern(args[1].AsString()); ok {
-		if err := checkPattern(old); err != nil {
-			return cty.NilVal, function.NewArgError(1, err)
-		}
 		return stdlib.RegexReplace(args[0], cty.StringVal(old), args[2])
 	}
 	return stdlib.Replace(args[0], args[1], args[2])
@@ -35,6 +33,14 @@ var replaceFunc = returning(cty.String, func(args []cty.Value) (cty.Value, error
 var sha256Func = returning(cty.String, func(args []cty.Value) (cty.Value, error) {
 	return cty.StringVal(fmt.Sprintf("%x", sha256.Sum256([]byte(args[0].AsString())))), nil
 }, textParam)
+
+// pattern returns the regular expression between slashes, for functions that take one in this form.
+func pattern(text string) (string, bool) {
+	if len(text) < 2 || !strings.HasPrefix(text, "/") || !strings.HasSuffix(text, "/") {
+		return "", false
+	}
+	return text[1 : len(text)-1], true
+}
 
 // powFunc rejects results that are not numbers, such as the root of -1, on which the library
 // panics.

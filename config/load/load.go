@@ -18,7 +18,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -42,7 +41,6 @@ type Tree struct {
 	Files map[string]*hcl.File // by the name in diagnostics, to show source
 
 	fsys        fs.FS
-	meter       *eval.Meter
 	directories map[string]*Directory // by path: the root and the modules
 	size        int64                 // of all files, in bytes
 	values      []string              // files with values of variables
@@ -51,11 +49,11 @@ type Tree struct {
 
 // Root reads the files of the root directory, without its modules. The tree is never nil: after
 // errors, it contains the files that could be read.
-func Root(fsys fs.FS, dir string, m *eval.Meter) (*Tree, hcl.Diagnostics) {
+func Root(fsys fs.FS, dir string) (*Tree, hcl.Diagnostics) {
 	root := &Directory{Path: path.Clean("./" + dir), Calls: map[*hcl.Block]*Directory{}}
 	t := &Tree{
 		Root: root, Files: map[string]*hcl.File{},
-		fsys: fsys, meter: m, directories: map[string]*Directory{root.Path: root}, texts: map[string]string{},
+		fsys: fsys, directories: map[string]*Directory{root.Path: root}, texts: map[string]string{},
 	}
 	names, diags := discover(fsys, root.Path)
 	t.size, t.values = names.size, names.vars
@@ -100,7 +98,7 @@ func (t *Tree) parse(name string) (*hcl.File, hcl.Diagnostics) {
 	if err != nil {
 		return &hcl.File{Body: hcl.EmptyBody()}, unreadable(name, err)
 	}
-	file, diags := syntax.Parse(name, src, t.meter)
+	file, diags := syntax.Parse(name, src)
 	t.Files[name] = file
 	return file, diags
 }

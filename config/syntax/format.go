@@ -16,13 +16,13 @@ import (
 func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
 	file := &hcl.File{Body: hcl.EmptyBody(), Bytes: src}
 	if len(src) > MaxFileSize {
-		return nil, file, tooLarge(name, len(src), MaxFileSize, "bytes or more")
+		return nil, file, tooLarge(name, len(src))
 	}
-	tokens, diags := scanFile(name, src)
-	if diags.HasErrors() {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
 		return nil, file, diags
 	}
-	file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, file, diag.Append(nil, diags...)
 	}

@@ -1,19 +1,24 @@
 package syntax
 
 import (
+	"errors"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 )
 
-// strictly returns an operation for which a deciding null is an error. In HCL, null is false in &&
-// and ||, and an error elsewhere.
+// strictly returns an operation for which a deciding null, or a division by zero, is an error. In HCL, null is false in &&
+// and ||, and an error elsewhere, and a division by zero is infinite.
 func strictly(op *hclsyntax.Operation) *hclsyntax.Operation {
 	switch op {
 	case hclsyntax.OpLogicalAnd:
 		return strictAnd
 	case hclsyntax.OpLogicalOr:
 		return strictOr
+	case hclsyntax.OpDivide:
+		return strictDivide
 	}
 	return op
 }
@@ -21,6 +26,17 @@ func strictly(op *hclsyntax.Operation) *hclsyntax.Operation {
 var (
 	strictAnd = refusingNull(hclsyntax.OpLogicalAnd, cty.False)
 	strictOr  = refusingNull(hclsyntax.OpLogicalOr, cty.True)
+
+	strictDivide = &hclsyntax.Operation{Type: hclsyntax.OpDivide.Type, Impl: function.New(&function.Spec{
+		Params: hclsyntax.OpDivide.Impl.Params(),
+		Type:   function.StaticReturnType(cty.Number),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if args[1].IsKnown() && args[1].RawEquals(cty.Zero) {
+				return cty.NilVal, errors.New("division by zero")
+			}
+			return hclsyntax.OpDivide.Impl.Call(args)
+		},
+	})}
 )
 
 // refusingNull passes a null to the operation, which rejects it. If the left side decides, the

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
@@ -22,7 +21,7 @@ func TestMissingQuotesAreOneError(t *testing.T) {
 		"é = 1\na = {\n  é = 10%\n}\n":       `Write it in quotation marks: "10%".`,
 		"block {\n  a = 5 % 2 3\n}\n# 100%x": `An argument definition must end with a newline.`,
 	} {
-		_, diags := syntax.Parse("main.lke.hcl", []byte(src), eval.NewMeter())
+		_, diags := syntax.Parse("main.lke.hcl", []byte(src))
 		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
 			t.Errorf("%q: %v, want %q", src, diags, want)
 			continue

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
@@ -107,9 +108,9 @@ func (n *nesting) directive(keyword string) {
 	}
 }
 
-// checkJSONNesting is checkNesting for JSON. Templates in strings are checked when they are parsed.
+// checkJSONNesting is checkNesting for JSON and the templates in its strings.
 func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
-	depth, quoted := 0, false
+	depth, quoted, start := 0, false, 0
 	pos := hcl.InitialPos
 	for i := 0; i < len(src); i++ {
 		switch c := src[i]; {
@@ -118,7 +119,19 @@ func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
 		case quoted && c == '\\':
 			i++
 		case c == '"':
-			quoted = !quoted
+			if quoted = !quoted; quoted {
+				start = i
+				continue
+			}
+			pos.Byte = start
+			var text string
+			if json.Unmarshal(src[start:i+1], &text) != nil {
+				continue // the parser reports it
+			}
+			tokens, _ := hclsyntax.LexTemplate([]byte(text), name, pos)
+			if diags := checkNesting(tokens); diags.HasErrors() {
+				return diags
+			}
 		case quoted:
 		case c == '{' || c == '[':
 			depth++

@@ -1,11 +1,5 @@
-// Package syntax parses the text of a configuration into bodies and expressions that are safe to
-// evaluate, even if the author is hostile. HCL trusts its input: deep nesting overflows the
-// parser's stack, a number with a large exponent takes minutes to print, and nested loops run for
-// hours; an evaluation cannot be interrupted. So text is measured before it is parsed, numbers and
-// loops are checked before they are evaluated, and a meter counts the work of the evaluation.
-//
-// Both syntaxes, native and JSON, become native expressions, so the same limits apply to both. The
-// package knows no block types and no functions.
+// Package syntax parses the text of a configuration into bodies and expressions. It limits the size of a file, and how deep
+// text is nested, which would overflow the stack of HCL's parser. It knows no block types and no functions.
 package syntax
 
 import (
@@ -15,25 +9,20 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // MaxFileSize is the maximum size of a file, in bytes. A pool takes about 500 bytes, so it allows
 // 500 pools.
 const MaxFileSize = 256 << 10
 
-// MaxSigns is the maximum number of brackets and operators in a file. A file that consists of them
-// takes ten times as long to read as others.
-const MaxSigns = 80_000
-
-// Parse reads one file: JSON if the name ends in .json, native syntax otherwise. The meter counts
-// the evaluation of its expressions. The file is never nil: after errors, it contains what could be
-// read.
-func Parse(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
+// Parse reads one file: JSON if the name ends in .json, native syntax otherwise. The file is never nil: after errors, it
+// contains what could be read.
+func Parse(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
 	if len(src) > MaxFileSize {
-		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src), MaxFileSize, "bytes or more")
+		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src))
 	}
 	if diags := wrongEncoding(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody()}, diags
@@ -42,36 +31,27 @@ func Parse(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnosti
 	if strings.HasSuffix(name, ".json") {
 		parse = parseJSON
 	}
-	file, diags := parse(name, src, meter)
+	file, diags := parse(name, src)
 	if conflict := mergeConflict(name, src); diags.HasErrors() && conflict.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, conflict
 	}
 	return file, diags
 }
 
-func parseNative(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
-	if signs := countSigns(src); signs > MaxSigns {
-		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, MaxSigns, "brackets and operators")
+func parseNative(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
-	file, ok := parseParts(name, src, minPart)
-	var diags hcl.Diagnostics
-	if !ok {
-		if _, diags := scanFile(name, src); diags.HasErrors() {
-			return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
-		}
-		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	}
-	diags = diag.Append(diag.Append(nil, mistakes(src, diags)...), guard(file.Body.(*hclsyntax.Body), meter)...)
-	return file, diags
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	return file, diag.Append(diag.Append(nil, mistakes(src, diags)...), strict(file.Body.(*hclsyntax.Body))...)
 }
 
-func parseJSON(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
+func parseJSON(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
 	if diags := checkJSONNesting(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
-	file, diags := json.Parse(src, name)
-	file.Body = nativeBody{file.Body, &jsonFile{meter, map[int]translated{}}, false}
-	return file, diags
+	return json.Parse(src, name)
 }
 
 // Forget drops the content of a block's body, if only the places of blocks are needed: the tree of
@@ -82,17 +62,35 @@ func Forget(body hcl.Body) {
 	}
 }
 
+// Wrapped returns the expression of a JSON string that consists of one expression, "${pool.web}": addresses and types are
+// read, not evaluated. It returns any other expression as it is.
+func Wrapped(expr hcl.Expression) hcl.Expression {
+	if _, native := expr.(hclsyntax.Expression); native {
+		return expr
+	}
+	v, diags := expr.Value(nil) // without a context, strings are not templates
+	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return expr
+	}
+	parsed, diags := hclsyntax.ParseTemplate([]byte(v.AsString()), expr.Range().Filename, expr.Range().Start)
+	if wrap, ok := parsed.(*hclsyntax.TemplateWrapExpr); ok && !diags.HasErrors() {
+		return wrap.Wrapped
+	}
+	return expr
+}
+
 // ParseExpression reads an expression outside of a file, such as the value of a flag. Messages use
 // name for it.
-func ParseExpression(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Diagnostics) {
-	if _, diags := scan(hclsyntax.LexExpression, []byte(src), name, hcl.InitialPos); diags.HasErrors() {
+func ParseExpression(name, src string) (hcl.Expression, hcl.Diagnostics) {
+	tokens, _ := hclsyntax.LexExpression([]byte(src), name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
 		return nil, diags
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(src), name, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, mistakes([]byte(src), diags)
 	}
-	return expr, guard(expr, meter)
+	return expr, strict(expr)
 }
 
 // Unfinished reports whether text is an incomplete expression, with an open bracket or heredoc.
@@ -111,31 +109,23 @@ func Unfinished(src string) bool {
 }
 
 // ParseTemplate reads text with interpolations, in the syntax of quoted strings.
-func ParseTemplate(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Diagnostics) {
-	if signs := countSigns([]byte(src)); signs > MaxSigns || len(src) > MaxFileSize {
-		return nil, tooLarge(name, max(signs, len(src)), MaxSigns, "brackets and operators, or bytes,")
+func ParseTemplate(name, src string) (hcl.Expression, hcl.Diagnostics) {
+	if len(src) > MaxFileSize {
+		return nil, tooLarge(name, len(src))
 	}
-	if _, diags := scan(hclsyntax.LexTemplate, []byte(src), name, hcl.InitialPos); diags.HasErrors() {
+	tokens, _ := hclsyntax.LexTemplate([]byte(src), name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
 		return nil, diags
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(src), name, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return expr, guard(expr, meter)
+	return expr, strict(expr)
 }
 
-func countSigns(src []byte) (n int) {
-	for _, c := range src {
-		if strings.IndexByte("[](){}!-+*/%<>=?:.,&|$", c) >= 0 {
-			n++
-		}
-	}
-	return n
-}
-
-func tooLarge(name string, size, limit int, unit string) hcl.Diagnostics {
+func tooLarge(name string, size int) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("File too large",
-		fmt.Sprintf("%s has %d %s; the limit is %d. Split it into several files.", name, size, unit,
-			limit), hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos})}
+		fmt.Sprintf("%s has %d bytes or more; the limit is %d. Split it into several files.", name, size, MaxFileSize),
+		hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos})}
 }

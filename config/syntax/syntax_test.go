@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
@@ -36,7 +35,7 @@ func TestJSON(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.src, func(t *testing.T) {
-			file, diags := syntax.Parse("test.json", []byte(`{"a": `+tt.src+`}`), eval.NewMeter())
+			file, diags := syntax.Parse("test.json", []byte(`{"a": `+tt.src+`}`))
 			attrs, attrDiags := file.Body.JustAttributes()
 			if diags = append(diags, attrDiags...); diags.HasErrors() {
 				t.Fatal(diags)
@@ -63,7 +62,7 @@ func TestNesting(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			parses := func(n int) bool {
 				src := strings.Repeat(tt.part, n) + "1" + strings.Repeat(tt.end, n)
-				_, diags := syntax.ParseExpression("test", src, eval.NewMeter())
+				_, diags := syntax.ParseExpression("test", src)
 				return !diags.HasErrors()
 			}
 			if !parses(tt.most) {
@@ -76,7 +75,28 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// TestOrdinary checks ordinary files that must not be rejected as hostile.
+// TestNestingInJSON: neither brackets of JSON nor those of a template in a string, also behind escapes, overflow the stack.
+func TestNestingInJSON(t *testing.T) {
+	template := func(n int) string { return "${" + strings.Repeat("[", n) + "1" + strings.Repeat("]", n) + "}" }
+	for name, tt := range map[string]struct {
+		src  string
+		deep bool
+	}{
+		"arrays":             {strings.Repeat("[", 200) + strings.Repeat("]", 200), true},
+		"a template":         {`{"a": "` + template(200) + `"}`, true},
+		"a template of few":  {`{"a": "` + template(50) + `"}`, false},
+		"a template in text": {`{"a": "\"\u0041 ` + template(200) + `"}`, true},
+		"a key":              {`{"` + template(200) + `": 1}`, true},
+		"brackets in text":   {`{"a": "` + strings.Repeat("[", 200) + `"}`, false},
+	} {
+		_, diags := syntax.Parse("test.json", []byte(tt.src))
+		if deep := strings.Contains(diags.Error(), "Nested too deeply"); deep != tt.deep {
+			t.Errorf("%s: %v", name, diags)
+		}
+	}
+}
+
+// TestOrdinary checks ordinary files that must not be rejected as nested too deeply.
 func TestOrdinary(t *testing.T) {
 	for name, src := range map[string]string{
 		"many blocks":        strings.Repeat("b {\n  a = x ? 1 : 2\n  c = -1\n}\n", 2000),
@@ -88,7 +108,7 @@ func TestOrdinary(t *testing.T) {
 		"directives":         "a = <<E\n" + strings.Repeat("%{if x}y%{else}z%{endif}\n", 500) + "E\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, diags := syntax.Parse("test.hcl", []byte(src), eval.NewMeter()); diags.HasErrors() {
+			if _, diags := syntax.Parse("test.hcl", []byte(src)); diags.HasErrors() {
 				t.Error(diags)
 			}
 		})

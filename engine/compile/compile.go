@@ -146,9 +146,17 @@ func Pinned(fsys fs.FS, dir string) (pinned *catalog.Catalog, file string, err e
 	return nil, "", nil
 }
 
-func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
+// dir is Dir. Bad input must end in a diagnostic: if a library panics, the directory is not compiled.
+func dir(ctx context.Context, fsys fs.FS, opts Options) (result Result, diags hcl.Diagnostics) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			result, diags = Result{}, hcl.Diagnostics{failure("Configuration cannot be compiled", fmt.Errorf(
+				"lkeplan, or a library that it uses, fails for this configuration; this is a bug in lkeplan: please report it "+
+					"with the configuration: %v", cause))}
+		}
+	}()
 	module, diags := config.Load(fsys, opts.Options)
-	result := Result{Files: module.Files, Root: opts.Root, Catalog: opts.Catalog, CatalogFile: opts.CatalogFile}
+	result = Result{Files: module.Files, Root: opts.Root, Catalog: opts.Catalog, CatalogFile: opts.CatalogFile}
 	if result.Catalog == nil {
 		var err error
 		if result.Catalog, result.CatalogFile, err = Pinned(fsys, opts.Dir); err != nil {
