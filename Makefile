@@ -51,7 +51,7 @@ machine: build ## boot a real machine in namespaces, if this is root on Debian o
 	$(E2E) -v -timeout $(TIMEOUT) -run '^TestARealMachineJoins$$' ./e2e
 
 demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
-	$(SANDBOX) run --cluster-name quickstart -- $(SANDBOX) demo
+	$(SANDBOX) run --flux --cluster-name quickstart -- $(SANDBOX) demo
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 90m ./...

@@ -103,13 +103,18 @@ start_controller() {
   bin/controller --metrics-bind-address 0 --health-probe-bind-address 0 > "$dir/controller.log" 2>&1 &
   controller=$!
   quietly kubectl apply -f - << YAML
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: platform, namespace: default}
+spec: {interval: 1s, url: "$url", ref: {branch: main}}
+---
 apiVersion: lkeplan.dev/v1alpha1
 kind: NodePlan
 metadata: {name: platform, namespace: default}
 spec:
   interval: 10m
   retryInterval: 1s
-  git: {url: "$url", interval: 1s}
+  sourceRef: {kind: GitRepository, name: platform}
 YAML
   within 30 quietly kubectl wait nodepool/general --for=condition=Ready --timeout=0
   seen="NodePool general is ready"
@@ -154,7 +159,7 @@ scale_down() {
 
 step "kubectl apply -f schemas/crd/" install
 step "git commit: examples/quickstart becomes a repository" first_commit
-step "kubectl apply NodePlan: the repository is applied" start_controller
+step "kubectl apply GitRepository, NodePlan: it is applied" start_controller
 step "kubectl apply -f examples/quickstart/pods.yaml" scale_up
 step "git commit: the pool gets a label; its nodes roll" roll_out
 step "kubectl delete node: drained, its Linode deleted" delete_node
