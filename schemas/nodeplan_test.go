@@ -135,7 +135,6 @@ func TestAcceptedDurationsCanBeParsed(t *testing.T) {
 	spec := all[i].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
 	for name, field := range map[string]apiextensionsv1.JSONSchemaProps{
 		"interval": spec["interval"], "retryInterval": spec["retryInterval"], "timeout": spec["timeout"],
-		"git.interval": spec["git"].Properties["interval"],
 	} {
 		pattern, passed := regexp.MustCompile(field.Pattern), 0
 		for _, text := range []string{"1h", "1h30m", "0.5s", "999999h999999h99999h", "9999999999h",
