@@ -109,6 +109,8 @@ func fieldsOf(manager *managedfields.FieldManager, live, desired map[string]any)
 	return owned{set: fieldpath.NewSet()}, nil
 }
 
+func ofKubectl(manager string) bool { return strings.HasPrefix(manager, "kubectl") }
+
 func isOurs(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
@@ -131,7 +133,11 @@ func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpat
 		if err != nil {
 			return t, err
 		}
-		rest := without(set, given)
+		lost := given
+		if ofKubectl(e.Manager) { // TakeOver removes its annotation
+			lost = given.Union(fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", lastApplied)))
+		}
+		rest := without(set, lost)
 		if !rest.Equals(set) {
 			t.From = append(t.From, e.Manager)
 			if e.FieldsV1, err = encode(rest); err != nil {
@@ -223,7 +229,7 @@ func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover)
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": obj.GetResourceVersion()},
 	}
 	if _, noted := obj.GetAnnotations()[lastApplied]; noted &&
-		slices.ContainsFunc(t.From, func(m string) bool { return strings.HasPrefix(m, "kubectl") }) {
+		slices.ContainsFunc(t.From, ofKubectl) {
 		patch = append(patch,
 			map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")})
 	}

@@ -17,13 +17,16 @@ kind: NodePool
 metadata:
   name: a
   labels: {team: web, other: x}
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}
   managedFields:
   - manager: kubectl-client-side-apply
     operation: Update
     apiVersion: karpenter.sh/v1
     fieldsType: FieldsV1
     fieldsV1:
-      "f:metadata": {"f:labels": {".": {}, "f:team": {}, "f:other": {}}}
+      "f:metadata":
+        "f:annotations": {".": {}, "f:kubectl.kubernetes.io/last-applied-configuration": {}}
+        "f:labels": {".": {}, "f:team": {}, "f:other": {}}
       "f:spec":
         ".": {}
         "f:weight": {}
@@ -50,7 +53,7 @@ spec:
 	desired := fromYAML(t, `
 apiVersion: karpenter.sh/v1
 kind: NodePool
-metadata: {name: a, labels: {team: web}}
+metadata: {name: a, labels: {team: web}, annotations: {lkeplan.dev/directory: a}}
 spec:
   weight: 10
   limits: {cpu: "100"}
@@ -68,7 +71,7 @@ spec:
 		owners[e.Manager] = e.FieldsV1.GetRawString()
 	}
 	want := map[string]string{
-		"lkeplan": `{"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:limits":{"f:cpu":{}},"f:template":{"f:spec":{"f:nodeClassRef":{"f:group":{},"f:kind":{},"f:name":{}},"f:requirements":{}}},"f:weight":{}}}`,
+		"lkeplan": `{"f:metadata":{"f:annotations":{"f:lkeplan.dev/directory":{}},"f:labels":{"f:team":{}}},"f:spec":{"f:limits":{"f:cpu":{}},"f:template":{"f:spec":{"f:nodeClassRef":{"f:group":{},"f:kind":{},"f:name":{}},"f:requirements":{}}},"f:weight":{}}}`,
 		// A user chose a policy that is not the default.
 		"kubectl-client-side-apply": `{"f:metadata":{"f:labels":{".":{},"f:other":{}}},"f:spec":{".":{},"f:disruption":{".":{},"f:consolidationPolicy":{}}}}`,
 		"kubectl-edit":              `{"f:spec":{"f:disruption":{"f:consolidationPolicy":{}},"f:limits":{"f:memory":{}}}}`,

@@ -42,10 +42,9 @@ reads the region and the tier from the Linode API.
   CLUSTER_NAME     label of the LKE cluster
   LINODE_CLIENT_TIMEOUT   time limit of a request to the Linode API in seconds (30)
 
-These variables of karpenter-provider-linode and Karpenter set a flag that is not
-given: LINODE_REGION, BATCH_IDLE_DURATION, BATCH_MAX_DURATION, FEATURE_GATES,
-LOG_LEVEL, METRICS_PORT, HEALTH_PROBE_PORT, KARPENTER_MODE and CLUSTER_ENDPOINT.
-A warning in the log names each variable that has no effect.
+These variables set a flag that is not given: LINODE_REGION, BATCH_IDLE_DURATION,
+BATCH_MAX_DURATION, FEATURE_GATES, LOG_LEVEL, METRICS_PORT, HEALTH_PROBE_PORT,
+KARPENTER_MODE and CLUSTER_ENDPOINT.
 
 With --mode instance, it creates Linodes that join the cluster by kubeadm, k3s or
 your own script. It needs CLUSTER_NAME, LINODE_REGION and a token with the scope
@@ -84,7 +83,6 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnIgnored(cfg.Log, getenv)
 			return controller.Run(cmd.Context(), cfg)
 		},
 	}

@@ -388,32 +388,26 @@ func (i *importation) lkeClusters(ctx context.Context) ([]migrate.LKECluster, er
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := lkeCluster(ctx, i.env, linodeAPI, i.cluster.Name)
-	return []migrate.LKECluster{chosen}, err
-}
-
-// lkeCluster is a cluster of the account, by its label or id, with its LKE pools.
-func lkeCluster(ctx context.Context, env *flags.Env, linodeAPI *api.Client, name string) (
-	chosen migrate.LKECluster, err error) {
 	listed, err := linodeAPI.Clusters(ctx)
 	if err != nil {
-		return chosen, api.Explain(err, env.Getenv("LINODE_URL"))
+		return nil, api.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
 	var clusters []migrate.LKECluster
 	for _, c := range listed {
 		clusters = append(clusters, migrate.LKECluster{Cluster: c})
 	}
-	if chosen, err = migrate.ChooseCluster(clusters, name); err != nil {
-		return chosen, err
+	chosen, err := migrate.ChooseCluster(clusters, i.cluster.Name)
+	if err != nil {
+		return nil, err
 	}
 	pools, err := linodeAPI.Pools(ctx, chosen.ID)
 	if err != nil {
-		return chosen, api.Explain(err, env.Getenv("LINODE_URL"))
+		return nil, api.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
 	for _, p := range pools {
 		chosen.Pools = append(chosen.Pools, migrate.LKEPool{Pool: p})
 	}
-	return chosen, nil
+	return []migrate.LKECluster{chosen}, nil
 }
 
 // taken asks the cluster of the kubeconfig which names exist. If it does not answer, none

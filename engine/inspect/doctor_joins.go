@@ -44,7 +44,7 @@ func (p Installation) settings(ctx context.Context) settings {
 		Settings{
 			Name:     cmp.Or(p.Name, env["CLUSTER_NAME"]),
 			ID:       env["LKE_CLUSTER_ID"],
-			Region:   cmp.Or(p.Region, env["LINODE_REGION"], env["CLUSTER_REGION"]),
+			Region:   cmp.Or(p.Region, env["LINODE_REGION"]),
 			Endpoint: cmp.Or(p.Endpoint, env["CLUSTER_ENDPOINT"]),
 		},
 		p.Instances || env["KARPENTER_MODE"] == schemas.ModeInstance,

@@ -289,7 +289,6 @@ func TestChartRefusesBadValues(t *testing.T) {
 		{"controller.env[0].name=LOG_LEVEL", []string{"remove it and set logLevel"}},
 		{"controller.env[0].name=FEATURE_GATES", []string{"remove it and set settings.featureGates"}},
 		{"controller.env[0].name=BATCH_MAX_DURATION", []string{"remove it and set settings.batchMaxDuration"}},
-		{"region=us-ord,controller.env[0].name=CLUSTER_REGION", []string{"remove it and set region"}},
 		{"controller.extraArgs[0]=--metrics-bind-address=:9000", []string{
 			"controller.extraArgs sets --metrics-bind-address, which the chart sets",
 			"remove it and set controller.metrics.port"}},

@@ -71,6 +71,7 @@ func TestLKEPoolsMoveIn(t *testing.T) {
 	steps := s.run("lkeplan", "import", "--lke", "--out-dir", dir)
 	s.run("lkeplan", "apply", "--yes", dir)
 	pods := s.watchPods()
+	_, steps, _ = strings.Cut(steps, "\n  LKE pool ")
 	for line := range strings.Lines(steps) {
 		if command, step := strings.CutPrefix(line, "    "); step {
 			s.step(strings.Fields(command))

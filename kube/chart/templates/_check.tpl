@@ -57,7 +57,7 @@ object only when other objects of the release have been applied.
 {{- $set := dict "CLUSTER_NAME" "settings.clusterName" "LINODE_TOKEN" "existingSecret" "LINODE_URL" "apiURL" "METRICS_PORT" "controller.metrics.port"
   "HEALTH_PROBE_PORT" "controller.healthProbe.port" "LOG_LEVEL" "logLevel" "FEATURE_GATES" "settings.featureGates"
   "BATCH_IDLE_DURATION" "settings.batchIdleDuration" "BATCH_MAX_DURATION" "settings.batchMaxDuration" -}}
-{{- if $v.region }}{{ $_ := set $set "LINODE_REGION" "region" }}{{ $_ := set $set "CLUSTER_REGION" "region" }}{{ end -}}
+{{- if $v.region }}{{ $_ := set $set "LINODE_REGION" "region" }}{{ end -}}
 {{- if $v.settings.clusterID }}{{ $_ := set $set "LKE_CLUSTER_ID" "settings.clusterID" }}{{ end -}}
 {{- if $instances }}{{ $_ := set $set "KARPENTER_MODE" "settings.mode" }}{{ end -}}
 {{- if and $instances $v.settings.clusterEndpoint }}{{ $_ := set $set "CLUSTER_ENDPOINT" "settings.clusterEndpoint" }}{{ end -}}
