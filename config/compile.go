@@ -35,7 +35,7 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 	all.inherit(cluster)
 	result := Compiled{Cluster: cluster, Directory: c.directory(), Objects: all.compiledObjects()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
-	result.Guards, result.Rings = c.guards(), all.rings(cluster)
+	result.Guards = c.guards()
 	if len(c.module.asserts) > 0 {
 		result.Trial = &Trial{asserts: c.module.asserts, in: c}
 	}

@@ -72,7 +72,5 @@ type Compiled struct {
 	Removed   []Removal `json:"removed"`   // objects that are no longer declared
 	Policies  []Policy  `json:"-"`         // rules for the next change, evaluated in their module
 	Guards    Guards    `json:"guards"`    // limits for the next change
-	// Rings is the order in which clusters get the next change; empty if there is none.
-	Rings []Ring `json:"rings,omitempty"`
-	Trial *Trial `json:"-"` // the assertions of a test; nil without a test
+	Trial     *Trial    `json:"-"`         // the assertions of a test; nil without a test
 }

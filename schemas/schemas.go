@@ -56,7 +56,7 @@ type Arg struct {
 // Document lists the blocks that can stand at the top of a file.
 func Document() []Block {
 	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved,
-		Import, Removed, Check, Guards, Rings, Policy}
+		Import, Removed, Check, Guards, Policy}
 }
 
 // Metadata is the block for the labels and annotations of the object itself, not of its nodes.

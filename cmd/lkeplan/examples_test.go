@@ -29,7 +29,6 @@ var notRun = map[string]string{
 	"lkeplan uninstall":         "a cluster; the end-to-end tests run it",
 	"lkeplan status":            "a cluster; the end-to-end tests run it",
 	"lkeplan history":           "a cluster",
-	"lkeplan rings":             "clusters; the end-to-end tests run it",
 	"lkeplan why":               "a cluster; the end-to-end tests run it",
 	"lkeplan catalog refresh":   "the Linode API; the tests of package catalog have a simulated one",
 }

@@ -23,16 +23,10 @@ func TestInterruptEndsCommand(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.lke.hcl"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ordered := t.TempDir()
-	const order = "rings {\n  ring \"dev\" {\n    clusters = [\"a\"]\n  }\n}\n"
-	if err := os.WriteFile(filepath.Join(ordered, "a.lke.hcl"), []byte(config+order), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, args := range [][]string{
 		{"status"}, {"why", "node", "x"}, {"snapshot"}, {"simulate", "--workloads", "live", dir}, {"doctor"},
 		{"diff", "--base", "live", dir}, {"plan", dir}, {"apply", "--yes", dir}, {"import"},
 		{"crds", "apply"}, {"uninstall", "--drain", "--yes"}, {"nodeplan", "get"}, {"nodeplan", "reconcile", "x"},
-		{"rings", "x", ordered, "--contexts", "a=c"},
 	} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())

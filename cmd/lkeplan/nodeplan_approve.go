@@ -143,7 +143,7 @@ func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time 
 
 // approval is the approval of the pending plan, within the flags.
 func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
-	given, err := plan.ApprovalFor(np, a.guards)
+	given, err := plan.ApprovalFor(np)
 	if err != nil {
 		return given, err
 	}

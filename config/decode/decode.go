@@ -282,8 +282,7 @@ func (d *decoder) list(table schemas.Block, blocks hcl.Blocks, at place) cty.Val
 }
 
 // PlainName reports whether a name that no reference uses has only letters, digits, dashes and underscores. Names of
-// guards and rings are part of the permissions that messages print for a shell: lkeplan nodeplan approve --guard
-// rings:NAME.
+// guards are part of the permissions that messages print for a shell: lkeplan nodeplan approve --guard freeze:NAME.
 func PlainName(name string) bool { return name != "" && hclsyntax.ValidIdentifier("_"+name) }
 
 // WrongName is the error about a name that is not plain.

@@ -10,7 +10,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -26,7 +25,6 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	}{
 		{plan.OwnGuards, "The guards of the base apply to this change, and the new guards to the next change.", guardRules},
 		{plan.OwnPolicies, "The policies of the base apply to this change, and the new policies to the next change.", policyRules},
-		{plan.OwnRings, "The rings of the base apply to this change, and the new rings to the next change.", ringRules},
 		{plan.OwnCluster, "", clusterRules},
 		{plan.OwnImports, "lkeplan takes over an existing object from its owner if it has the same values.", importRules},
 	} {
@@ -114,18 +112,6 @@ func guardRules(c compile.Result) map[string]string {
 	}
 	for _, w := range g.Windows {
 		rules[plan.ChangeWindow+" "+w.Name] = fmt.Sprintf("%s for %s", w.Schedule, w.Duration)
-	}
-	return rules
-}
-
-// ringRules are the rings as text, by name: their places, clusters and soak times.
-func ringRules(c compile.Result) map[string]string {
-	rules := map[string]string{}
-	for i, r := range c.Rings {
-		rules[r.Name] = fmt.Sprintf("ring %d of %d, %s", i+1, len(c.Rings), strings.Join(r.Clusters, ", "))
-		if r.Soak > 0 {
-			rules[r.Name] += " for " + schedule.WriteDuration(r.Soak)
-		}
 	}
 	return rules
 }

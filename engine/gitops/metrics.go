@@ -21,7 +21,6 @@ type reconcilerMetrics struct {
 	objects, nodes, guard, pool *prometheus.GaugeVec
 	ready, ceiling              *prometheus.GaugeVec
 	source, interval            *prometheus.GaugeVec
-	ring                        *prometheus.GaugeVec
 	switches                    *prometheus.CounterVec
 }
 
@@ -58,11 +57,9 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 			"read, or source-controller reported that it could fetch it."),
 		interval: gauge("interval_seconds",
 			"Maximum time between two checks of the source; absent if the NodePlan is suspended."),
-		ring: gauge("ring_waiting_since_timestamp_seconds", "Since when revisions wait for the clusters of another ring, by "+
-			"this ring; absent if none waits.", "ring"),
 	}
 	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source,
-		m.interval, m.ring)
+		m.interval)
 	return m
 }
 
@@ -89,9 +86,6 @@ func (m *reconcilerMetrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 		m.nodes.WithLabelValues(np.Namespace, np.Name, "delete").Set(float64(p.NodesDeleted))
 		m.nodes.WithLabelValues(np.Namespace, np.Name, "may_remove").Set(float64(p.NodesRemovable))
 	}
-	if r := np.Status.Ring; r != nil && r.Waiting != nil {
-		m.ring.WithLabelValues(np.Namespace, np.Name, r.Waiting.Ring).Set(float64(r.Waiting.Since.Unix()))
-	}
 	for _, g := range np.Status.Guards {
 		m.guard.WithLabelValues(np.Namespace, np.Name, g.Guard, g.Status).Inc()
 	}
@@ -111,7 +105,7 @@ func (m *reconcilerMetrics) Forget(namespace, name string) {
 }
 
 func (m *reconcilerMetrics) forgetStatus(namespace, name string) {
-	for _, gauges := range []*prometheus.GaugeVec{m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.interval, m.ring} {
+	for _, gauges := range []*prometheus.GaugeVec{m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.interval} {
 		gauges.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
 	}
 }

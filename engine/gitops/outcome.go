@@ -37,17 +37,15 @@ type outcome struct {
 	refused   string                    // the reason why a plan in the mode PlanOnly could not be applied, or ""
 	corrected string                    // the manual edits that were reverted
 	event     string                    // the message of the event; "": the same as message
-	observed  *observed                 // the revision that is applied; nil if it is not
 }
 
 // Error implements error for outcomes that are stalled or failed.
 func (o outcome) Error() string { return o.message }
 
 // pending reports whether the result of the revision is open: a rollout is in progress, or
-// the plan waits for a window or for a ring.
+// the plan waits for a window.
 func (o outcome) pending() bool {
-	return o.reason == lkeplanv1alpha1.ReasonProving || o.reason == lkeplanv1alpha1.ReasonWaitingForRing ||
-		o.opening() != nil
+	return o.reason == lkeplanv1alpha1.ReasonProving || o.opening() != nil
 }
 
 // warns reports whether an event about the outcome is a warning.

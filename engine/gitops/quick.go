@@ -35,8 +35,6 @@ func (w *Worker) nothingToDo(ctx context.Context, rev *revision) (outcome, bool)
 	}
 	rev.np.Status.Contested = nil
 	writePlan(rev.np, p.Plan, rev.Revision, "")
-	w.observe(&quick)
-	rev.observed = quick.observed
 	view := newView(quick.cluster, w.Cache, quick.head)
 	o := vars.mask(rev.np, outcomeOf(w.ready(ctx, &quick, view)))
 	o.unchanged = true

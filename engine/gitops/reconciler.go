@@ -154,9 +154,6 @@ func (r *Reconciler) reconcile(
 	setConditions(np, o)
 	addHistory(np, o, r.Worker.Now())
 	np.Status.Outdated, np.Status.NextWindow = totalOf(np.Status.Pools)
-	if again := r.Worker.recordProof(np, o); again > 0 && (o.requeueAfter == 0 || again < o.requeueAfter) {
-		o.requeueAfter = again
-	}
 	if opening := o.opening(); opening != nil {
 		np.Status.NextWindow = opening
 	}

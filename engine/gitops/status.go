@@ -16,11 +16,10 @@ import (
 )
 
 // writePlan writes a plan into the status. In the mode Apply, an empty plan keeps the last plan that
-// was not empty, unless it waits for a ring: then it can be approved.
+// was not empty.
 func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest string) {
 	s := p.Summary()
-	waits := slices.ContainsFunc(p.Verdicts, func(v plan.Verdict) bool { return v.Guard == plan.RingOrder })
-	if !p.Empty() || waits || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
+	if !p.Empty() || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
 		np.Status.Plan = &lkeplanv1alpha1.PlanSummary{
 			Digest: digest, Revision: revision, Summary: sentence(p),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,

@@ -36,7 +36,6 @@ type Worker struct {
 	Records  Records
 	Cache    client.Reader  // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
 	Reader   client.Reader  // of NodePlans, without a cache
-	Peers    Peers          // the NodePlans of other clusters
 	Cluster  string         // the label of the LKE cluster
 	Memory   *appliedMemory // nil: every reconciliation fetches and compiles
 	Version  string         // of this program, for required_version
@@ -72,7 +71,6 @@ type revision struct {
 	head         compile.Result
 	base         compiled                  // what was last applied
 	usedApproval *lkeplanv1alpha1.Approval // the approval that the plan was applied with; nil if none
-	observed     *observed                 // set once the revision is applied
 	deleting     bool                      // the NodePlan is being deleted, with everything it applied
 	// deletes reports, during a rollout, whether an object outside of the applied part is
 	// deleted; nil if the whole revision is applied.
@@ -103,7 +101,7 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	rev := &revision{sourceArtifact: artifact, np: np, record: record, cause: cmp.Or(artifact.Origin, artifact.Revision)}
 	o := outcomeOf(w.reconcileRevision(ctx, rev))
 	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.usedApproval
-	o.current, o.observed = !artifact.Stale, rev.observed
+	o.current = !artifact.Stale
 	return o
 }
 
@@ -171,18 +169,14 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 		return outcome{}, err
 	}
 	before := rev.np.Status.DeepCopy()
-	w.judgeRings(ctx, rev, &p)
 	given, digest := rev.approval(p.digest)
 	why := plan.LiftByApproval(given, &p.Plan, digest, w.Now())
-	ring, early := delayForRing(&p.Plan)
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
 	switch {
 	case rev.planOnly():
 		return w.planned(rev, p, before)
 	case p.Plan.Refused():
 		return outcome{}, awaitsApproval(rev, p, why)
-	case early:
-		return waitingForRing(rev, p.Plan, ring, before), nil
 	}
 	return w.applyRevision(ctx, rev, p)
 }
@@ -211,7 +205,6 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 	if np.Status.Pools, err = w.pools(ctx, rev, p.Plan); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
-	w.observe(rev)
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
 	w.Memory.Keep(client.ObjectKeyFromObject(np), &applied{

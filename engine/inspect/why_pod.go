@@ -295,7 +295,6 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 				}
 			}
 		}
-		lines = append(lines, plainly(w.inOrder(pool)...)...)
 		a.add(AboutState, append(lines, plainly(w.forecasts(pool.Name)...)...)...)
 	}
 	if w.knows(a, AboutPlans) {

@@ -2,8 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -11,14 +9,12 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
-	"github.com/lkeplan/lkeplan/engine/rings"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // drifts are what the reasons of drift mean.
@@ -137,27 +133,4 @@ func (w *reader) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClass {
 		return nil
 	}
 	return named(w.Classes, nc.Spec.NodeClassRef.Name)
-}
-
-// appliers are the NodePlans that have applied a pool.
-func (w *reader) appliers(pool *karpv1.NodePool) (plans []*lkeplanv1alpha1.NodePlan) {
-	for _, np := range w.Plans {
-		if slices.ContainsFunc(np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
-			return strings.HasSuffix(e.ID, "_"+pool.Name+"_karpenter.sh_NodePool")
-		}) {
-			plans = append(plans, np)
-		}
-	}
-	return plans
-}
-
-// inOrder reports a revision of the pool's NodePlan that waits for the clusters of another ring.
-func (w *reader) inOrder(pool *karpv1.NodePool) (texts []string) {
-	for _, np := range w.appliers(pool) {
-		if r := np.Status.Ring; r != nil && r.Waiting != nil {
-			texts = append(texts, fmt.Sprintf("revision %s of NodePlan %s is not applied yet: %s",
-				nodeplan.Short(r.Waiting.Revision), nodeplan.Key(np), rings.WaitText(r.Waiting)))
-		}
-	}
-	return texts
 }

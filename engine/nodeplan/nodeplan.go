@@ -103,22 +103,21 @@ func Key(np *lkeplanv1alpha1.NodePlan) types.NamespacedName {
 
 // The states of a NodePlan, in words.
 const (
-	Ready          = "ready"
-	Waiting        = "waits for approval"
-	WaitingForRing = "waits for ring" // for the clusters of the previous ring
-	Stalled        = "stalled"        // until a user changes something
-	Failing        = "failing"        // and retried
-	Working        = "working"
-	Proving        = "first wave"  // before the rest of the revision is applied
-	Held           = "held"        // the first wave failed
-	Restored       = "rolled back" // the first wave failed, and the previous revision is applied again
-	Suspended      = "suspended"
-	Deleted        = "deleted" // and not removed yet
+	Ready     = "ready"
+	Waiting   = "waits for approval"
+	Stalled   = "stalled" // until a user changes something
+	Failing   = "failing" // and retried
+	Working   = "working"
+	Proving   = "first wave"  // before the rest of the revision is applied
+	Held      = "held"        // the first wave failed
+	Restored  = "rolled back" // the first wave failed, and the previous revision is applied again
+	Suspended = "suspended"
+	Deleted   = "deleted" // and not removed yet
 )
 
 // states are the states for reasons of the condition Ready.
 var states = map[string]string{
-	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonWaitingForRing: WaitingForRing, lkeplanv1alpha1.ReasonProving: Proving,
+	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonProving: Proving,
 	lkeplanv1alpha1.ReasonHeld: Held, lkeplanv1alpha1.ReasonRolledBack: Restored,
 }
 
@@ -158,7 +157,6 @@ var compared = []string{
 	lkeplanv1alpha1.ReasonSucceeded, lkeplanv1alpha1.ReasonPlanned, lkeplanv1alpha1.ReasonGuarded,
 	lkeplanv1alpha1.ReasonOutsideWindow, lkeplanv1alpha1.ReasonPruning, lkeplanv1alpha1.ReasonHealthCheckFailed,
 	lkeplanv1alpha1.ReasonProving, lkeplanv1alpha1.ReasonHeld, lkeplanv1alpha1.ReasonRolledBack,
-	lkeplanv1alpha1.ReasonWaitingForRing,
 }
 
 // Pending returns the plan that a NodePlan has made and not applied; nil if there is none. If the controller could not

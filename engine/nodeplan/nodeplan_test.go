@@ -132,15 +132,13 @@ func TestAwaitReportsProgress(t *testing.T) {
 	})
 }
 
-// TestAwaitEndsIfTheNodePlanWaits: a window may be days away, and so may the proof of another ring.
+// TestAwaitEndsIfTheNodePlanWaits: a window may be days away.
 func TestAwaitEndsIfTheNodePlanWaits(t *testing.T) {
-	for _, reason := range []string{lkeplanv1alpha1.ReasonOutsideWindow, lkeplanv1alpha1.ReasonWaitingForRing} {
-		waits := nodePlan("prod", condition("Ready", "Unknown", reason, "waits until Wednesday"))
-		waits.Status.LastHandledReconcileAt = "token"
-		np, err := Await(t.Context(), &seen{plans: []*lkeplanv1alpha1.NodePlan{waits}}, prod, "token", func(string) {})
-		if err != nil || Message(np) != "waits until Wednesday" {
-			t.Errorf("%s: %+v, %v", reason, np, err)
-		}
+	waits := nodePlan("prod", condition("Ready", "Unknown", lkeplanv1alpha1.ReasonOutsideWindow, "waits until Wednesday"))
+	waits.Status.LastHandledReconcileAt = "token"
+	np, err := Await(t.Context(), &seen{plans: []*lkeplanv1alpha1.NodePlan{waits}}, prod, "token", func(string) {})
+	if err != nil || Message(np) != "waits until Wednesday" {
+		t.Errorf("%+v, %v", np, err)
 	}
 }
 

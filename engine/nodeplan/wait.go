@@ -42,7 +42,7 @@ func Await(ctx context.Context, c Cluster, at types.NamespacedName, token string
 
 // progress reports whether the reconciliation with a token has ended, or else what it
 // does. A NodePlan whose condition Ready is unknown is still reconciled, unless it waits
-// for its window or for another ring.
+// for its window.
 func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing string) {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	at := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReconcilingCondition)
@@ -53,8 +53,7 @@ func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing str
 		return false, at.Message
 	case ready == nil || np.Status.ObservedGeneration != np.Generation:
 		return false, ""
-	case ready.Status == metav1.ConditionUnknown && ready.Reason != lkeplanv1alpha1.ReasonOutsideWindow &&
-		ready.Reason != lkeplanv1alpha1.ReasonWaitingForRing:
+	case ready.Status == metav1.ConditionUnknown && ready.Reason != lkeplanv1alpha1.ReasonOutsideWindow:
 		return false, ready.Message
 	}
 	return true, ""

@@ -66,9 +66,7 @@ func covers(given []string, permission string) bool {
 
 // ApprovalFor returns the approval that a NodePlan waits for: its plan, the guards that refuse it, and the number of
 // nodes that it touches now. The caller adds the approver and the expiry. If nothing waits, the error explains why.
-//
-// An approval does not skip the wait for a ring unless the user names it: named are the permissions that the user names.
-func ApprovalFor(np *lkeplanv1alpha1.NodePlan, named []string) (lkeplanv1alpha1.Approval, error) {
+func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	name := np.Namespace + "/" + np.Name
 	if np.Status.Plan == nil {
 		return lkeplanv1alpha1.Approval{}, fmt.Errorf("NodePlan %s has no plan yet", name)
@@ -82,21 +80,13 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan, named []string) (lkeplanv1alpha1.
 		return a, fmt.Errorf("NodePlan %s has no plan for its last revision, %s: see its condition Ready", name,
 			diag.OneLine(np.Status.LastAttemptedRevision))
 	}
-	early := ""
 	for _, g := range np.Status.Guards {
-		ring := g.Guard == RingOrder && g.Status == string(Waiting)
-		if g.Status == string(Blocked) || ring && slices.Contains(named, g.Permission) {
+		if g.Status == string(Blocked) {
 			a.Guards = append(a.Guards, g.Permission)
-		} else if ring {
-			early = g.Permission
 		}
 	}
 	if given := np.Status.Approval; len(a.Guards) == 0 && given != nil && given.PlanDigest == a.PlanDigest {
 		a.Guards = slices.Clone(given.Guards) // to extend it
-	}
-	if len(a.Guards) == 0 && early != "" {
-		return a, fmt.Errorf("no guard refuses the plan of NodePlan %s, but it waits for another ring; to apply it before that "+
-			"ring has proven it, add --guard %s", name, early)
 	}
 	if len(a.Guards) == 0 {
 		return a, fmt.Errorf("nothing refuses the plan of NodePlan %s, so there is nothing to approve", name)

@@ -160,7 +160,7 @@ func TestWhatThereIsToApprove(t *testing.T) {
 		},
 	} {
 		np := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}, Status: tt.status}
-		got, err := ApprovalFor(np, nil)
+		got, err := ApprovalFor(np)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: %v, want %q", name, err, tt.err)

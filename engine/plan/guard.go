@@ -30,17 +30,12 @@ const (
 
 	Frozen       = "freeze"
 	ChangeWindow = "window"
-
-	// RingOrder is the guard of a revision that the previous ring has not proven. Its address is
-	// the ring.
-	RingOrder = "rings"
 )
 
 // What a plan reports as Changed, in addition to objects: the rules and the cluster of the directory.
 const (
 	OwnGuards   = "guards"
 	OwnPolicies = "policies"
-	OwnRings    = "rings"
 	OwnCluster  = "cluster"
 	OwnImports  = "imports"
 )

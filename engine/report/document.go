@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -42,9 +41,6 @@ func (r Report) document(o Options) Document {
 	for _, rolls := range r.Rolling {
 		doc.Rolling = append(doc.Rolling, rollingOf(rolls))
 	}
-	for _, t := range r.Rings {
-		doc.Rings = append(doc.Rings, ringTurn{t.Ring, t.Clusters, schedule.WriteDuration(t.After)})
-	}
 	for _, v := range r.Verdicts {
 		doc.Guards = append(doc.Guards, guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until),
 			v.Permission, sourceOf(v.Source)})
@@ -69,18 +65,11 @@ type Document struct {
 	Catalog       string            `json:"catalog,omitempty" doc:"The price catalogue; absent for the built-in one."`
 	Repriced      bool              `json:"catalog_changes,omitempty" doc:"Whether the change alters the price catalogue. All costs are then at the higher of the old and the new prices."`
 	Workloads     *workloads        `json:"workloads,omitempty" doc:"What happens to pods, if they are simulated."`
-	Rings         []ringTurn        `json:"rings,omitempty" doc:"The order in which clusters get the change, by the rings of the base."`
 	Guards        []guard           `json:"guards" doc:"The verdicts of guards and policies."`
 	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"The diagnostics of the configuration."`
 	Notes         []string          `json:"notes" doc:"What could not be checked."`
 	Cost          *cost             `json:"cost" doc:"Of all pools together."`
 	Summary       summary           `json:"summary"`
-}
-
-type ringTurn struct {
-	Ring     string   `json:"ring" doc:"The name of the ring."`
-	Clusters []string `json:"clusters"`
-	After    string   `json:"after" doc:"How long after the merge the ring gets the change at the earliest, such as 1h30m: the soak times of the previous rings."`
 }
 
 type revision struct {

@@ -90,7 +90,7 @@ func ofGuard(v guardRow) finding {
 	case plan.Allowed:
 		summary = "Allowed despite a guard"
 	case plan.Changed:
-		summary = "Guards, policies, rings, imports or the cluster block change"
+		summary = "Guards, policies, imports or the cluster block change"
 	case plan.Waiting:
 		summary = "Waits for a change window"
 	}

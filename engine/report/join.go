@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -84,21 +83,9 @@ func (r *Report) add(part Report) {
 	if part.Workloads != nil {
 		r.addWorkloads(part, in)
 	}
-	r.addRings(part)
 	r.addDiagnostics(part)
 	r.Before, r.After = r.Before.Plus(part.Before), r.After.Plus(part.After)
 	r.Now, r.Incomplete = part.Now, r.Incomplete || part.Incomplete
-}
-
-// addRings adds the rings of a part: each directory that calls the same module repeats them.
-func (r *Report) addRings(part Report) {
-	switch {
-	case part.Rings == nil || r.OtherRings:
-	case r.Rings == nil:
-		r.Rings = part.Rings
-	case !reflect.DeepEqual(r.Rings, part.Rings):
-		r.Rings, r.OtherRings = nil, true
-	}
 }
 
 // addWorkloads adds the simulated pods of a part. In returns the names of its pools and workloads.
@@ -203,7 +190,7 @@ func (r Report) rulesChange() bool {
 // changedRules names the rules that change, as a clause: the guards and the cluster block change.
 func (r Report) changedRules() string {
 	names := map[string]string{
-		plan.OwnGuards: "the guards", plan.OwnPolicies: "the policies", plan.OwnRings: "the rings",
+		plan.OwnGuards: "the guards", plan.OwnPolicies: "the policies",
 		plan.OwnCluster: "the cluster block", plan.OwnImports: "the import blocks",
 	}
 	var changed []string

@@ -56,7 +56,6 @@ func (c *comment) write(target string) string {
 	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", Marker(target), verdict(c.Report))
 	c.overview()
 	c.guards()
-	c.turns()
 	c.workloads()
 	c.table()
 	c.conflicts()
@@ -127,25 +126,6 @@ func (c *comment) rolling() {
 		for _, text := range p.Obstacles {
 			items = append(items, "  - "+text)
 		}
-	}
-	c.list(items)
-}
-
-// turns lists the rings, in the order in which they get the change.
-func (c *comment) turns() {
-	if len(c.Turns) == 0 {
-		return
-	}
-	if c.detail <= disruptiveRows {
-		c.printf("\nThe clusters get the change in the order of their rings.\n")
-		return
-	}
-	items := []string{}
-	for _, text := range c.Turns {
-		items = append(items, "- ring "+text)
-	}
-	if c.OtherRings {
-		items = []string{"- " + c.Turns[0]}
 	}
 	c.list(items)
 }

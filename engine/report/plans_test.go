@@ -9,7 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/rings"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -118,10 +117,6 @@ func rich() Report {
 		Before: bounds(0, 480), After: bounds(0, 480), Current: money(0), Impact: &plan.Impact{Known: true, Of: 7, Removable: 7},
 	}
 	return Report{
-		Rings: []rings.Turn{
-			{Ring: "dev", Clusters: []string{"dev"}}, {Ring: "early", Clusters: []string{"eu-1", "us-1"}, After: 90 * time.Minute},
-			{Ring: "rest", Clusters: []string{"eu-2"}, After: 90 * time.Minute},
-		},
 		Plan: plan.Plan{
 			Base: plan.Revision{Kind: "git", Ref: "1f2c3d4a5b6c"}, Head: plan.Revision{Kind: "dir", Ref: "clusters/prod"}, Now: friday,
 			Changes: []plan.Change{class, overlay, batch, general, gpu, jobs, kept, loosened},
@@ -228,7 +223,6 @@ func fleet(n int, value string) Report {
 func hostile(text string) Report {
 	at := lineIn(text, 3)
 	return Report{
-		Rings: []rings.Turn{{Ring: text, Clusters: []string{text}}, {Ring: text, Clusters: []string{text}, After: time.Hour}},
 		Plan: plan.Plan{
 			Base: plan.Revision{Kind: "git", Ref: text}, Head: plan.Revision{Kind: "dir", Ref: text}, Now: friday,
 			Changes: []plan.Change{{

@@ -18,7 +18,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/rings"
 )
 
 // Report is a plan with its context.
@@ -30,10 +29,6 @@ type Report struct {
 	// Picture shows the nodes of the simulated pods before and after the change, in elements that the style sheet of
 	// pages knows; "" if no pods are simulated.
 	Picture template.HTML
-	// Rings are the turns of the clusters, by the rings of the base; nil without rings. OtherRings is whether the parts
-	// have different ones.
-	Rings      []rings.Turn
-	OtherRings bool
 
 	// Directory is set if the report is a part of another one. Failed is why the directory has no plan.
 	Directory, Failed string

@@ -33,10 +33,6 @@ func Text(w io.Writer, r Report, o Options) error {
 		p.Section("Guards")
 		p.guard(g)
 	}
-	for _, text := range v.Turns {
-		p.Section("Rings")
-		p.Sentence(2, unstyled(text))
-	}
 	for _, text := range v.Missing {
 		p.Section("Not checked")
 		p.Sentence(2, unstyled(text))

@@ -19,7 +19,6 @@ type view struct {
 	Guards  []guardRow // that did not pass
 	Pools   []poolRow  // whose nodes are still draining, joining or being replaced
 	Pods    *workloadView
-	Turns   []string // of the rings; nil if nothing changes
 	Missing []string // what could not be checked
 }
 
@@ -89,9 +88,6 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 	}
 	for _, p := range r.Rolling {
 		view.Pools = append(view.Pools, poolRow{v(p.Addr), v.progress(p), v.obstacles(&plan.Impact{Holds: p.Holds})})
-	}
-	if !r.Empty() {
-		view.Turns = v.turns(r)
 	}
 	for _, text := range r.Notes {
 		view.Missing = append(view.Missing, v(text))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
 // escaper writes text from the configuration or the cluster, such as names, addresses and paths, in the way that a
@@ -418,33 +417,6 @@ func (v escaper) conflict(c plan.Conflict) string {
 		return "only the NodePlan " + v(c.Holder) + " can apply this object in this cluster; commit to its source"
 	}
 	return fmt.Sprintf("%s was set by %s to another value; apply does not overwrite it", v(c.Path), v(c.Owner))
-}
-
-// mostTurns is the maximum number of clusters of a ring that a report lists.
-const mostTurns = 20
-
-// turns are the sentences about the order in which clusters get the change.
-func (v escaper) turns(r Report) (lines []string) {
-	if r.OtherRings {
-		return []string{"The directories declare different rings; compare each of them separately."}
-	}
-	for i, t := range r.Rings {
-		line := v(t.Ring) + " (" + v.list(t.Clusters[:min(len(t.Clusters), mostTurns)])
-		if more := len(t.Clusters) - mostTurns; more > 0 {
-			line += fmt.Sprintf(" and %d more", more)
-		}
-		switch {
-		case i == 0:
-			line += "): after the merge"
-		case t.After == 0:
-			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit"
-		default:
-			line += "): after ring " + v(r.Rings[i-1].Ring) + " has proven the commit, " + schedule.WriteDuration(t.After) +
-				" after the merge at the earliest"
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // verdict names a guard that did not pass, and the reason. The reason names the limit, if the number is known.

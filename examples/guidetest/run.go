@@ -89,7 +89,7 @@ func (e edit) apply(root string) error {
 // ask runs a command; what only asks a cluster, again until the answer is right.
 func (r Runner) ask(t *testing.T, root string, s step) (out string, code int) {
 	t.Helper()
-	asks := s.sandbox && slices.ContainsFunc([]string{"kubectl get", "kubectl describe", "lkeplan rings", "lkeplan status", "lkeplan why"},
+	asks := s.sandbox && slices.ContainsFunc([]string{"kubectl get", "kubectl describe", "lkeplan status", "lkeplan why"},
 		func(question string) bool { return strings.HasPrefix(s.command, question) })
 	for deadline := time.Now().Add(answerTimeout); ; time.Sleep(300 * time.Millisecond) {
 		out, code = r.command(t, root, "sh", "-c", s.command)

@@ -33,7 +33,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
-	"github.com/lkeplan/lkeplan/engine/rings"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -151,7 +150,6 @@ func (c Compared) Report(verdict flags.Outcome) reports.Report {
 	}
 	return reports.Report{
 		Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict), Picture: c.picture, Cluster: cluster,
-		Rings: rings.Turns(c.Rules.Rings),
 	}
 }
 

@@ -58,7 +58,7 @@ var fragments = []string{
 		`{"maxSkew":1,"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`,
 	`topologySpreadConstraints=[]`,
 	`tenants=[{"namespace":"a"},{"namespace":"a"}]`,
-	`tenants=[{"namespace":"a","approvers":["x","x"],"ringReader":true},{"namespace":"b","create":false}]`,
+	`tenants=[{"namespace":"a","approvers":["x","x"]},{"namespace":"b","create":false}]`,
 	`serviceAccount={"name":"lkeplan-gitops"}`,
 	`serviceAccount={"create":false,"name":"karpenter"}`,
 	`podDisruptionBudget={"maxUnavailable":"50%"}`,

@@ -1,17 +1,11 @@
 package e2e
 
 import (
-	"cmp"
-	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
-
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
@@ -37,8 +31,7 @@ func TestChartValues(t *testing.T) {
 			[]string{"resource-policy: keep\n    controller-gen", "--no-cross-namespace-refs", "kind: Secret\n"},
 		},
 		"together": {
-			[]string{"--default-service-account=lkeplan", "memory: 3Gi", "kind: CustomResourceDefinition",
-				"name: lkeplan-rings\n  namespace: \"lkeplan-fleet\"", "kubernetes.io/service-account.name: lkeplan-rings"},
+			[]string{"--default-service-account=lkeplan", "memory: 3Gi", "kind: CustomResourceDefinition"},
 			[]string{"--only", "lkeplan-gitops"},
 		},
 		"capacity": {
@@ -79,27 +72,6 @@ func TestChartValues(t *testing.T) {
 	if files, err := filepath.Glob("testdata/chart/values/*.yaml"); err != nil || len(files) != len(tests) {
 		t.Errorf("%d files of values, want %d (%v)", len(files), len(tests), err)
 	}
-	rendered := chartFiles(t, "--values", valuesDir+"together.yaml")["tenant.yaml"]
-	want := ringReaders(t, readText(t, "../../../examples/rings/reader.yaml"))
-	if diff := gocmp.Diff(want, ringReaders(t, rendered)); diff != "" || len(want) != 4 {
-		t.Errorf("examples/rings/reader.yaml has other objects than the chart (-example +chart)\n%s", diff)
-	}
-}
-
-// ringReaders are the objects of an account for the next ring.
-func ringReaders(t *testing.T, manifests string) (objects []map[string]any) {
-	t.Helper()
-	for doc := range strings.SplitSeq(manifests, "---\n") {
-		var obj map[string]any
-		if err := yaml.Unmarshal([]byte(doc), &obj); err != nil {
-			t.Fatal(err)
-		}
-		if name, _ := manifest.Map(obj, "metadata")["name"].(string); strings.HasPrefix(name, "lkeplan-rings") {
-			objects = append(objects, obj)
-		}
-	}
-	slices.SortFunc(objects, func(a, b map[string]any) int { return cmp.Compare(fmt.Sprint(a["kind"]), fmt.Sprint(b["kind"])) })
-	return objects
 }
 
 // TestChartKeepsPartsSeparate: the GitOps controller gets no token from a Secret of the environment.

@@ -7,7 +7,7 @@ import (
 )
 
 // TestGuidesInASandbox runs what the READMEs of the examples show, with the cluster that
-// they are about. The guide to rings has two clusters: TestACommitReachesOneRingAfterTheOther.
+// they are about.
 func TestGuidesInASandbox(t *testing.T) {
 	t.Parallel()
 	for _, guide := range []struct {

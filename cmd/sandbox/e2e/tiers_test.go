@@ -167,7 +167,6 @@ var tests = map[string][]tiered{
 		{name: "TestABurstCreatesExactlyTheNeededNodes/enterprise"},
 		{name: "TestAClaimWhoseTokenIsBadEnds"},
 		{name: "TestACommitMovesAPoolThroughFlux"},
-		{name: "TestACommitReachesOneRingAfterTheOther"},
 		{name: "TestADirectoryOfAnotherClusterIsRefused"},
 		{name: "TestALoopOfReplacementsIsStopped"},
 		{name: "TestAMinuteWithoutTheAPIServer"},

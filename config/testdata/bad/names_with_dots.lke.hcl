@@ -4,9 +4,3 @@ guards {
     duration = "24h"
   }
 }
-
-rings {
-  ring "eu.1" { # want: Invalid name: The name of a ring block contains no dots, not "eu.1".
-    clusters = ["dev"]
-  }
-}

@@ -178,11 +178,6 @@ type NodePlanSpec struct {
 	// have proven healthy. Without it, revisions are applied as a whole.
 	// +optional
 	Rollout *RolloutSpec `json:"rollout,omitempty"`
-
-	// Rings defines how to read the other clusters if the source declares rings. It is not
-	// needed for a cluster of the first ring.
-	// +optional
-	Rings *RingsSpec `json:"rings,omitempty"`
 }
 
 // SourceReference names a source.

@@ -18,9 +18,8 @@ const (
 	ReasonGuarded           = "ApprovalPending" // guards refuse the plan
 	ReasonApplyFailed       = "ApplyFailed"
 	ReasonPruneFailed       = "PruneFailed"
-	ReasonOutsideWindow     = "OutsideWindow"  // the plan waits for a change window
-	ReasonWaitingForRing    = "WaitingForRing" // the clusters of the previous ring have not proven the revision
-	ReasonPruning           = "Pruning"        // pools that are no longer in the source drain
+	ReasonOutsideWindow     = "OutsideWindow" // the plan waits for a change window
+	ReasonPruning           = "Pruning"       // pools that are no longer in the source drain
 	ReasonHealthCheckFailed = "HealthCheckFailed"
 	ReasonProving           = "Proving"        // the revision is tried on a first wave of nodes
 	ReasonHeld              = "Held"           // the first wave failed; the rest is not applied
@@ -113,11 +112,6 @@ type NodePlanStatus struct {
 	// Rollout is the progress of the last revision that was applied to a first wave.
 	// +optional
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
-
-	// Ring is what other clusters read before they apply a revision, and what this cluster
-	// waits for.
-	// +optional
-	Ring *RingStatus `json:"ring,omitempty"`
 
 	// History lists the last revisions that were applied or refused, newest first.
 	// +optional
