@@ -95,8 +95,6 @@ var rules = []rule{
 		why: "NodePlans are reconciled in the same way in any process, and adopt nothing automatically"},
 	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/api"},
 		why: "what a change does follows from two states, wherever they were read"},
-	{from: "engine/forecast", forbidden: []string{"kube", "engine/compare"},
-		why: "what happened after a plan follows from the plan and what was counted"},
 	{from: "linode/inplace", forbidden: []string{"linode/api", "linode/nodeclaim"},
 		why: "whether a node has drifted follows from one NodePool and one NodeClaim; package plan asks, too"},
 	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/api"},

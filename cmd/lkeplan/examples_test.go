@@ -28,7 +28,6 @@ var notRun = map[string]string{
 	"lkeplan doctor":            "a cluster; the end-to-end tests run it",
 	"lkeplan uninstall":         "a cluster; the end-to-end tests run it",
 	"lkeplan status":            "a cluster; the end-to-end tests run it",
-	"lkeplan history":           "a cluster",
 	"lkeplan why":               "a cluster; the end-to-end tests run it",
 	"lkeplan catalog refresh":   "the Linode API; the tests of package catalog have a simulated one",
 }

@@ -306,7 +306,7 @@ func newNodePlanHistory(env *flags.Env) *cobra.Command {
 		Long: `List the last revisions (commits) that a NodePlan has applied or refused, newest
 first. A NodePlan is an object that applies commits in a cluster. If a user
 approved a revision that guards (limits on one change) refused, the list shows the user and the
-reason. "lkeplan history" shows what happened after a revision was applied.`,
+reason.`,
 		Example: "  lkeplan nodeplan history prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -56,13 +55,6 @@ func TestOutput(t *testing.T) {
 			writeHistory(p, proving.Status.History)
 		},
 		"history": func(p *diag.Page) { writeHistory(p, waiting.Status.History) },
-		"forecasts": func(p *diag.Page) {
-			p.Width = 80
-			now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-			historySettings{}.text(p, plans[:2], now)
-			p.Break()
-			historySettings{pools: true}.text(p, plans[:1], now)
-		},
 		"approve": func(p *diag.Page) {
 			a := approval{nodes: -1}
 			given, err := a.approval(waiting)

@@ -54,7 +54,7 @@ NodePlan: an object in the cluster that names a directory in Git.`,
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newImport(env), newSnapshot(env),
 		newSimulate(env))
-	flags.Group(root, "Apply from Git:", newNodePlan(env), newHistory(env))
+	flags.Group(root, "Apply from Git:", newNodePlan(env))
 	flags.Group(root, "In a cluster:",
 		newStatus(env), newWhy(env), newCRDs(env), newDoctor(env), newUninstall(env))
 	flags.Group(root, "More:",

@@ -15,7 +15,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -103,41 +102,12 @@ func (o *textOrJSON) print(env *flags.Env, value any, text func(*diag.Page)) err
 	return printPage(env.Stdout, 0, text)
 }
 
-// printAs writes a value as JSON, Markdown or text.
-func printAs(env *flags.Env, format string, value any, markdown string, text func(*diag.Page)) error {
-	switch format {
-	case "json":
-		return diag.JSON(env.Data(), value)
-	case "markdown":
-		_, err := io.WriteString(env.Data(), markdown)
-		return err
-	}
-	return printPage(env.Stdout, columns(env), text)
-}
-
 // printPage writes a page that is wrapped at a width; 0 wraps nothing.
 func printPage(to io.Writer, width int, fill func(*diag.Page)) error {
 	page := diag.Page{Width: width}
 	fill(&page)
 	_, err := io.WriteString(to, page.String())
 	return err
-}
-
-// markdownTable writes a table of untrusted text; the first row has the titles. Missing cells at the end of a row are empty.
-func markdownTable(b *strings.Builder, rows [][]string) {
-	for i, row := range rows {
-		for column := range rows[0] {
-			cell := ""
-			if column < len(row) {
-				cell = row[column]
-			}
-			b.WriteString("| " + report.HTMLEntities(cell) + " ")
-		}
-		b.WriteString("|\n")
-		if i == 0 {
-			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
-		}
-	}
 }
 
 // printWide writes a value as JSON, or its text, as wide as the terminal, or in 120 columns

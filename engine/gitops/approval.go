@@ -13,14 +13,12 @@ import (
 )
 
 // intend records in the status what is about to be done, before the first object is changed: it
-// uses up the approval of the plan, adds its forecast, and calls state for other changes of the status. If the status
+// uses up the approval of the plan, and calls state for other changes of the status. If the status
 // cannot be written, nothing is changed, and the approval stays for the next attempt.
 func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
 	np, before := rev.np, rev.np.Status.DeepCopy()
 	rev.usedApproval = plan.SpendApproval(np, p.digest)
-	w.foretell(ctx, rev, p.Plan)
-	if state(); rev.usedApproval == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) &&
-		equality.Semantic.DeepEqual(before.Forecasts, np.Status.Forecasts) {
+	if state(); rev.usedApproval == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) {
 		return nil
 	}
 	if rev.usedApproval != nil {

@@ -126,7 +126,6 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 	if !same {
 		return errors.New("the NodePlan was changed in the meantime")
 	}
-	np.Status.Forecasts = keepMeasured(np, live)
 	next := live.DeepCopy()
 	np.Status.DeepCopyInto(&next.Status)
 	return r.Status().Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}),

@@ -165,14 +165,12 @@ func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1al
 		s.Phase = lkeplanv1alpha1.PhaseProven
 		return outcome{}, false, nil
 	case rollout.Failed:
-		before := rev.np.DeepCopy().Status.Forecasts
 		s.Phase = lkeplanv1alpha1.PhaseHeld
 		if terms.Rollback {
 			s.Phase = lkeplanv1alpha1.PhaseRolledBack
-			w.foretellRollback(ctx, rev)
 		}
 		if err := rev.record(ctx); err != nil {
-			s.Phase, rev.np.Status.Forecasts = lkeplanv1alpha1.PhaseProving, before
+			s.Phase = lkeplanv1alpha1.PhaseProving
 			err = failed(lkeplanv1alpha1.ReasonApplyFailed, "record that revision %s has failed: %v", rev.Revision, err)
 			return outcome{}, true, err
 		}

@@ -62,9 +62,6 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	work.Forecasts = &forecaster{
-		Client: mgr.GetClient(), Reader: work.Reader, Metrics: newForecastMetrics(crmetrics.Registry), Now: time.Now,
-	}
 	r := &Reconciler{
 		Client:             mgr.GetClient(),
 		EventRecorder:      recorder,
@@ -75,14 +72,10 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Jitter:             o.Jitter,
 		Shard:              o.Shard,
 	}
-	work.Forecasts.InShard = r.inShard
 	counter := nodeCounter{
 		Client: r.Client, Index: byInventory, InShard: r.inShard, Now: time.Now,
 	}
 	if err := counter.Watch(mgr); err != nil {
-		return err
-	}
-	if err := work.Forecasts.Watch(mgr, counter); err != nil {
 		return err
 	}
 	return watcher{Cache: r.Client, InShard: r.inShard, Concurrent: o.Concurrent}.Watch(mgr, r)

@@ -40,10 +40,8 @@ type Worker struct {
 	Memory   *appliedMemory // nil: every reconciliation fetches and compiles
 	Version  string         // of this program, for required_version
 	Prices   *catalog.Catalog
-	// Forecasts measures what happens after a revision was applied; nil: nothing is measured.
-	Forecasts *forecaster
-	Scratch   string // the directory for files of sources; "": the system's default
-	Now       func() time.Time
+	Scratch  string // the directory for files of sources; "": the system's default
+	Now      func() time.Time
 	// SameNamespace forbids planning for NodePlans of other namespaces.
 	SameNamespace bool
 }
@@ -156,7 +154,6 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	if err := w.compile(ctx, rev, vars); err != nil {
 		return outcome{}, err
 	}
-	w.pricesOfLast(rev)
 	var err error
 	if rev.cluster, err = w.Connect(rev.np); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/forecast"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -213,8 +212,7 @@ type NodePlanStatus struct {
 	Since      *time.Time `json:"since,omitempty"`    // when it got into its state
 	Outdated   *int       `json:"outdated,omitempty"` // nodes; empty while that is unknown
 	NextWindow *time.Time `json:"next_window,omitempty"`
-	Forecast   string     `json:"forecast,omitempty"` // of the current revision, and what has happened since
-	Message    string     `json:"message,omitempty"`  // if it is not ready
+	Message    string     `json:"message,omitempty"` // if it is not ready
 	pools      []string
 }
 
@@ -238,9 +236,6 @@ func nodePlanOf(np *lkeplanv1alpha1.NodePlan) NodePlanStatus {
 	}
 	if ready := meta.FindStatusCondition(s.Conditions, fluxmeta.ReadyCondition); ready != nil {
 		n.Since = moment(ready.LastTransitionTime.Time)
-	}
-	if open := forecast.Current(np); open != nil {
-		n.Forecast = forecast.Progress(forecast.Bounded(s.Forecasts)[0], open.Total, s.Drift)
 	}
 	if n.State != nodeplan.Ready {
 		n.Message = nodeplan.Message(np)

@@ -221,9 +221,6 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 		if n.Tried != "" {
 			p.Paragraph(2, "last attempted: %s", nodeplan.Short(n.Tried))
 		}
-		if n.Forecast != "" {
-			p.Paragraph(2, "%s", n.Forecast)
-		}
 		p.Words(2, n.Message)
 	}, 4)
 }

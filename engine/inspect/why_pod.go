@@ -15,8 +15,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/forecast"
-	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -258,23 +256,6 @@ func (w *reader) pool(a *Answer) error {
 	return nil
 }
 
-// forecasts compare what the current revisions of NodePlans foretold for a pool with what has happened so far.
-func (w *reader) forecasts(pool string) (texts []string) {
-	for _, np := range w.Plans {
-		if forecast.Current(np) == nil {
-			continue
-		}
-		open := forecast.Bounded(np.Status.Forecasts)[0]
-		for _, row := range open.Pools {
-			if row.Name == pool {
-				texts = append(texts, fmt.Sprintf("NodePlan %s: %s", nodeplan.Key(np), forecast.Progress(open, row, np.Status.Drift)))
-				break
-			}
-		}
-	}
-	return texts
-}
-
 func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 	for _, p := range w.Status.Pools {
 		if p.Name != pool.Name {
@@ -295,7 +276,7 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 				}
 			}
 		}
-		a.add(AboutState, append(lines, plainly(w.forecasts(pool.Name)...)...)...)
+		a.add(AboutState, lines...)
 	}
 	if w.knows(a, AboutPlans) {
 		a.add(AboutPlans, plainly(w.makes(pool)...)...)

@@ -195,7 +195,6 @@ var tests = map[string][]tiered{
 		{name: "TestEachPanelOfTheDashboardsIsFilled"},
 		{name: "TestFluxNotifies"},
 		{name: "TestFluxTakesTheExample"},
-		{name: "TestForecastIsComparedWithWhatHappened"},
 		{name: "TestForeignPoolBlocksNoDeletion"},
 		{name: "TestGuidesInASandbox/batch"},
 		{name: "TestGuidesInASandbox/by-the-clock"},

@@ -116,12 +116,6 @@ type NodePlanStatus struct {
 	// History lists the last revisions that were applied or refused, newest first.
 	// +optional
 	History []HistoryEntry `json:"history,omitempty"`
-
-	// Forecasts lists the last ten revisions that changed an object, newest first, with the forecasts of their
-	// plans, and what happened since.
-	// +optional
-	// +listType=atomic
-	Forecasts []RevisionForecast `json:"forecasts,omitempty"`
 }
 
 // InventoryEntry is one object.
