@@ -249,7 +249,6 @@ var tests = map[string][]tiered{
 		{name: "TestTheGuidesClassesWorkInInstanceMode"},
 		{name: "TestTheTestDataOfArgoCDCanExist"},
 		{name: "TestTokenIsValidForOneNode"},
-		{name: "TestTopShowsRunningNodes"},
 		{name: "TestUninstallCanBeCancelled"},
 		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise"},
 		{name: "TestVersionsOfNodesMoveByGitOnly/standard"},
