@@ -27,7 +27,6 @@ func TestNoNodeClaimPanics(t *testing.T) {
 		ctx := t.Context()
 		node := &corev1.Node{}
 		node.Name, node.Spec.ProviderID = nc.Status.NodeName, nc.Status.ProviderID
-		journal := NewJournal(p.chooser.Client, p.chooser.Types, missing{})
 		for call, cause := range linodetest.Panics(map[string]func(){
 			"Create":       func() { _, _ = p.chooser.Choose(ctx, nc) },
 			"Replan":       func() { _, _ = p.chooser.Replan(ctx, nc) },
@@ -41,7 +40,6 @@ func TestNoNodeClaimPanics(t *testing.T) {
 			"trigger":      func() { nodeclaim.Waits(nc) },
 			"what it is":   func() { nodeclaim.Decided(nc); nodeclaim.PlanOf(nc); nodeclaim.VersionOf(nc, "") },
 			"made again":   func() { nodeclaim.MadeAgain(node, nc) },
-			"journal":      func() { journal.note(ctx, nc, true) },
 			"its class":    func() { classOf(context.Background(), nc) },
 			"its counting": func() { _, _ = p.chooser.Limits.Show(ctx) },
 		}) {
@@ -49,8 +47,3 @@ func TestNoNodeClaimPanics(t *testing.T) {
 		}
 	}
 }
-
-// missing is a list that lacks all machines.
-type missing struct{ Machines }
-
-func (missing) Missing(int) bool { return true }

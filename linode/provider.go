@@ -51,8 +51,6 @@ type Machines interface {
 	Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error)
 	// List returns all machines, those included that may only be hidden for a moment.
 	List(ctx context.Context) ([]*karpv1.NodeClaim, error)
-	// Missing reports whether Linode's last list surely lacked an instance.
-	Missing(instance int) bool
 }
 
 // Orders is what a NodeClaim's machine is ordered by.

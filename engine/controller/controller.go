@@ -305,7 +305,6 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
 			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing, Plans: types,
 		}, events),
-		linode.NewJournal(mgr.GetClient(), types, how.machines),
 		linode.NewNodePools(mgr.GetClient(), types, how.refused, events),
 		linode.NewPods(mgr.GetClient(), types, how.full, events),
 		instancetype.NewObserver(mgr.GetClient(), types, how.ours),

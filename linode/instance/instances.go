@@ -201,12 +201,6 @@ func (i *Machines) PlanType(ctx context.Context, instance int) (string, error) {
 	return "", nil
 }
 
-// Missing reports whether the last list lacked a Linode.
-func (i *Machines) Missing(instance int) bool {
-	last, asked := i.list.Last()
-	return !asked.IsZero() && byID(last, instance) == nil
-}
-
 func (i *Machines) listed(asked time.Time, all []api.Instance) {
 	if i.list.Put(asked, all) {
 		i.metrics.Listed(asked)

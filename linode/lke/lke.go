@@ -168,9 +168,6 @@ func (l *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return append(machines, hidden...), err
 }
 
-// Missing reports whether LKE's last list surely lacked an instance.
-func (l *Machines) Missing(instance int) bool { return missing(l.pools.Last(), instance) }
-
 // machine describes a slot with an instance as a NodeClaim.
 func (l *Machines) machine(pool api.Pool, slot api.Slot) *karpv1.NodeClaim {
 	nc := &karpv1.NodeClaim{}
@@ -277,16 +274,4 @@ func (l *Machines) unlisted(
 		}
 	}
 	return machines, nil
-}
-
-// missing reports whether pools of LKE surely have no instance.
-func missing(pools []api.Pool, instance int) bool {
-	for _, p := range pools {
-		if len(p.Linodes) != p.Count || slices.ContainsFunc(p.Linodes, func(s api.Slot) bool {
-			return s.InstanceID == instance
-		}) {
-			return false
-		}
-	}
-	return len(pools) > 0
 }

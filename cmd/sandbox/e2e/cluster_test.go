@@ -220,20 +220,6 @@ func (s cluster) nodeOf(pool string) string {
 	return strings.TrimPrefix(name, "node/")
 }
 
-// journal is why nodes of a class went, by their NodeClaims.
-func (s cluster) journal(class string) map[string]string {
-	s.t.Helper()
-	var found linodev1alpha1.LinodeNodeClass
-	if err := json.Unmarshal([]byte(s.kube("", "get", "linodenodeclass", class, "-o", "json")), &found); err != nil {
-		s.t.Fatal(err)
-	}
-	reasons := map[string]string{}
-	for _, g := range found.Status.Gone {
-		reasons[g.NodeClaim] = strings.TrimSpace(g.Reason + " " + g.Message)
-	}
-	return reasons
-}
-
 // audited are the requests in the audit log so far.
 func (s cluster) audited() []request {
 	s.t.Helper()

@@ -225,63 +225,7 @@ type LinodeNodeClassStatus struct {
 	// Conditions: Ready, ValidationSucceeded, on which Ready depends, and KubernetesVersionCurrent.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
-
-	// Gone are the nodes of the class that were removed last, the latest first.
-	// +optional
-	// +kubebuilder:validation:MaxItems=50
-	Gone []GoneNode `json:"gone,omitempty"`
 }
-
-// MostGone bounds the list of removed nodes.
-const MostGone = 50
-
-// GoneNode is a removed node, or one that is being removed, and the reason.
-type GoneNode struct {
-	// Time is when its NodeClaim was deleted.
-	Time metav1.Time `json:"time"`
-
-	// Created is when its NodeClaim was created.
-	Created metav1.Time `json:"created"`
-
-	// NodeClaim is the name of its NodeClaim.
-	NodeClaim string `json:"nodeClaim"`
-
-	// Node is the name of its Node, if it joined.
-	// +optional
-	Node string `json:"node,omitempty"`
-
-	// NodePool is the name of its NodePool.
-	NodePool string `json:"nodePool"`
-
-	// PlanType is its Linode plan type.
-	PlanType string `json:"planType"`
-
-	// HourlyPrice is its hourly price in US dollars; empty if unknown.
-	HourlyPrice string `json:"hourlyPrice"`
-
-	// Reason is why it was removed: Drifted, Empty, Underutilized or another reason of Karpenter, Expired, Lost
-	// if its machine or its Node was gone first, NeverJoined if its machine did not become a Node in time, or
-	// Deleted if its NodeClaim was deleted without a reason.
-	Reason string `json:"reason"`
-
-	// Message has details of the reason, such as what has drifted.
-	// +optional
-	Message string `json:"message,omitempty"`
-
-	// NodePlan is the NodePlan whose revision replaced it, as namespace/name. Empty if unknown.
-	// +optional
-	NodePlan string `json:"nodePlan,omitempty"`
-
-	// Revision is the revision of the NodePlan that replaced it. Empty if unknown.
-	// +optional
-	Revision string `json:"revision,omitempty"`
-}
-
-// What a Lost node has lost.
-const (
-	LostMachine = "MachineGone" // LKE has no machine of it any more
-	LostNode    = "NodeDeleted" // its Node was deleted first, by another client, or because its machine had disappeared
-)
 
 // TargetVersion is the version for which nodes with another version are replaced; "" if the spec has none or
 // the controller has not accepted it yet.
