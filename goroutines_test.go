@@ -14,11 +14,7 @@ import (
 // unrecovered are goroutines in the code of linode and engine in which a panic ends the process, by their files, and why
 // that is fine.
 var unrecovered = map[string]string{
-<<<<<<< HEAD
 	"engine/cluster/read.go":       "the commands read a cluster so, and no controller does",
-=======
-	"engine/cluster/read.go":       "the commands read a cluster, and no controller does",
->>>>>>> b53a0bad (testdata, linode: follow the shorter budgets, readers and check of the cluster)
 	"engine/compare/ahead.go":      "the commands list ahead, and no controller does",
 	"engine/source/program.go":     "it waits for a process to end, and reads nothing of others",
 	"linode/instance/instances.go": "what it runs for ever recovers for each round: loop.Every",
