@@ -77,7 +77,7 @@ func (s *Source) stage() (tree string, refused map[string]error, err error) {
 	}
 	// The times in the index show each edit only with that of the inode. Sharing it would write to the repository.
 	add := []string{"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.safecrlf=false",
-		"-c", "core.splitIndex=false", "-c", "advice.addEmbeddedRepo=false", "add"}
+		"-c", "core.splitIndex=false", "-c", "advice.addEmbeddedRepo=false", "add", "--sparse"}
 	if _, err := git.run(append(add, "--all")...); err != nil {
 		return "", nil, err
 	}
