@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
 )
 
 const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
