@@ -21,7 +21,6 @@ type reconcilerMetrics struct {
 	objects, nodes, guard, pool *prometheus.GaugeVec
 	ready, ceiling              *prometheus.GaugeVec
 	source, interval            *prometheus.GaugeVec
-	switches                    *prometheus.CounterVec
 }
 
 // gauge returns a metric with labels in addition to those of a NodePlan.

@@ -51,14 +51,6 @@ func (o outcome) pending() bool {
 // warns reports whether an event about the outcome is a warning.
 func (o outcome) warns() bool { return o.stalled || o.failed || o.refused != "" }
 
-// failureMessage explains why the NodePlan is stalled or has failed; "" if neither.
-func (o outcome) failureMessage() string {
-	if o.stalled || o.failed {
-		return o.message
-	}
-	return ""
-}
-
 // outcomeOf returns the outcome of a step, or of the error that ended it early.
 func outcomeOf(o outcome, err error) outcome {
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
-
 )
 
 // ward is a cluster with these objects by kind, as YAML.

@@ -31,7 +31,7 @@ import (
 // reads them works with both. The taint is there only while the node is to be replaced.
 const (
 	Condition corev1.NodeConditionType = "UpcomingMaintenance"
-	Taint                              = "maintenance.linode.com/upcoming-maintenance"
+	Taint     string                   = "maintenance.linode.com/upcoming-maintenance"
 )
 
 // Reasons of events, on NodeClaims, Nodes and LinodeNodeClasses.

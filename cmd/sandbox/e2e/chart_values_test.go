@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
 )
 
 const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
