@@ -43,6 +43,11 @@ type Controller struct {
 	placed   func(*corev1.Pod) bool
 	notified map[types.UID]time.Time // pods with an event about the limit, and since when
 	known    map[string]bool         // limits that the metrics show
+
+	// announced are the limits and NodePools without room that this process has written an
+	// event on. The stored condition says nothing of that: the process that wrote it may have
+	// been killed before its event was sent.
+	announced map[types.UID]bool
 }
 
 // NewController returns the controller. Placed reports whether a pod without a node will get one that exists
@@ -51,7 +56,9 @@ func NewController(
 	c client.Client, enforcer *Enforcer, recorder events.EventRecorder, placed func(*corev1.Pod) bool,
 ) *Controller {
 	limitMetrics()
-	return &Controller{client: c, enforcer: enforcer, events: recorder, placed: placed}
+	return &Controller{
+		client: c, enforcer: enforcer, events: recorder, placed: placed, announced: map[types.UID]bool{},
+	}
 }
 
 // Register implements operatorpkg's Controller. Any change reconciles all limits
@@ -96,7 +103,7 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	c.forgetOthers(list.Items)
+	c.forgetOthers(list.Items, pools.Items)
 	binds, err := c.ownLimits(ctx, tally, pools.Items)
 	if err != nil {
 		return nodeclaim.AfterWrite(err)
@@ -115,18 +122,30 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	return ctrl.Result{RequeueAfter: podsEvery}, c.notifyPods(ctx, tally, pools.Items)
 }
 
-// forgetOthers removes deleted limits from the metrics.
-func (c *Controller) forgetOthers(live []lkeplanv1alpha1.CapacityLimit) {
-	known := make(map[string]bool, len(live))
+// forgetOthers removes deleted limits from the metrics, and forgets deleted objects.
+func (c *Controller) forgetOthers(live []lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) {
+	known, there := make(map[string]bool, len(live)), map[types.UID]bool{}
 	for i := range live {
-		known[live[i].Name] = true
+		known[live[i].Name], there[live[i].UID] = true, true
 	}
+	for i := range pools {
+		there[pools[i].UID] = true
+	}
+	maps.DeleteFunc(c.announced, func(uid types.UID, _ bool) bool { return !there[uid] })
 	for name := range c.known {
 		if !known[name] {
 			limitMetrics().forget(name)
 		}
 	}
 	c.known = known
+}
+
+// announces reports whether an event is due on an object: it has no room, and this process
+// has not written one since it had.
+func (c *Controller) announces(uid types.UID, full bool) bool {
+	due := full && !c.announced[uid]
+	c.announced[uid] = full
+	return due
 }
 
 // report writes one limit's status, and reports whether the limit refuses any plan
@@ -142,11 +161,11 @@ func (c *Controller) report(
 	meta.SetStatusCondition(&cl.Status.Conditions, enforced(cl, pools))
 	meta.SetStatusCondition(&cl.Status.Conditions, refused.reached(cl.Generation))
 	limitMetrics().set(cl.Name, limit.Max, used, refused.all())
+	if c.announces(cl.UID, refused.all()) {
+		c.notifyPools(cl, refused, pools)
+	}
 	if err := nodeclaim.PatchStatus(ctx, c.client, stored, cl); client.IgnoreNotFound(err) != nil {
 		return refused.any, fmt.Errorf("write the status of CapacityLimit %s: %w", cl.Name, err)
-	}
-	if refused.all() && !meta.IsStatusConditionTrue(stored.Status.Conditions, lkeplanv1alpha1.ConditionReached) {
-		c.notifyPools(cl, refused, pools)
 	}
 	return refused.any, nil
 }

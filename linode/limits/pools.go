@@ -78,10 +78,14 @@ func (c *Controller) ownLimits(
 
 // sayReached writes the condition of a NodePool: with why its limits have no room, or none if that is "".
 func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, full string) error {
+	due := c.announces(stored.UID, full != "")
 	if full == "" && !reached(stored) {
 		return nil
 	}
 	pool := stored.DeepCopy()
+	if due {
+		c.events.Eventf(pool, nil, corev1.EventTypeWarning, ReasonReached, "Provision", "%s", full)
+	}
 	conditions := pool.StatusConditions(status.WithObservedOnly())
 	if full == "" {
 		_ = conditions.Clear(ConditionLimitReached) // it fails for parts of Ready only
@@ -90,9 +94,6 @@ func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, fu
 	}
 	if err := nodeclaim.PatchStatus(ctx, c.client, stored, pool); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status of NodePool %s: %w", pool.Name, err)
-	}
-	if full != "" && !reached(stored) {
-		c.events.Eventf(pool, nil, corev1.EventTypeWarning, ReasonReached, "Provision", "%s", full)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -41,13 +42,19 @@ type Replacements struct {
 	live   client.Reader
 	events events.EventRecorder
 	most   int
+
+	// announced are the NodePools that this process has written an event on. The stored
+	// condition does not say whether its event was sent.
+	announced map[types.UID]bool
+	names     map[string]types.UID
 }
 
 // NewReplacements returns the controller. Most is how many nodes of a NodePool may be replaced
 // without a change of its template, 0 for any number. Live reads from the API server.
 func NewReplacements(c client.Client, live client.Reader, most int, recorder events.EventRecorder) *Replacements {
 	stoppedMetric()
-	return &Replacements{client: c, live: live, events: recorder, most: most}
+	return &Replacements{client: c, live: live, events: recorder, most: most,
+		announced: map[types.UID]bool{}, names: map[string]types.UID{}}
 }
 
 // stoppedMetric registers the metric, once in a process.
@@ -125,6 +132,8 @@ func (c *Replacements) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 	var pool karpv1.NodePool
 	err := c.client.Get(ctx, req.NamespacedName, &pool)
 	if apierrors.IsNotFound(err) || err == nil && !pool.DeletionTimestamp.IsZero() {
+		delete(c.announced, c.names[req.Name])
+		delete(c.names, req.Name)
 		stoppedMetric().DeleteLabelValues(req.Name)
 		return ctrl.Result{}, nil
 	}
@@ -134,6 +143,7 @@ func (c *Replacements) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 	if ref := pool.Spec.Template.Spec.NodeClassRef; ref == nil || ref.Group != linodev1alpha1.Group {
 		return ctrl.Result{}, nil
 	}
+	c.names[pool.Name] = pool.UID
 	if err := c.decide(ctx, &pool); err != nil {
 		return nodeclaim.AfterWrite(fmt.Errorf("NodePool %s: %w", pool.Name, err))
 	}
@@ -259,6 +269,10 @@ func (c *Replacements) say(ctx context.Context, pool *karpv1.NodePool, d replace
 		value = 1
 	}
 	stoppedMetric().WithLabelValues(pool.Name).Set(value)
+	if stopped && !c.announced[pool.UID] {
+		c.events.Eventf(pool, nil, corev1.EventTypeWarning, ConditionReplacementsStopped, "Replace", "%s", d.Stopped)
+	}
+	c.announced[pool.UID] = stopped
 	stored := pool.DeepCopy()
 	conditions := pool.StatusConditions(observed)
 	if stopped {
@@ -268,9 +282,6 @@ func (c *Replacements) say(ctx context.Context, pool *karpv1.NodePool, d replace
 	}
 	if err := nodeclaim.PatchStatus(ctx, c.client, stored, pool); err != nil {
 		return fmt.Errorf("write the status: %w", err)
-	}
-	if stopped && said(stored) == nil {
-		c.events.Eventf(pool, nil, corev1.EventTypeWarning, ConditionReplacementsStopped, "Replace", "%s", d.Stopped)
 	}
 	return nil
 }

@@ -349,8 +349,8 @@ func TestARolloutIsNotStopped(t *testing.T) {
 	}
 }
 
-// TestANodePoolThatIsBeingDeletedIsLeftAlone.
-func TestANodePoolThatIsBeingDeletedIsLeftAlone(t *testing.T) {
+// TestANodePoolThatIsGoneIsForgotten: and one that is being deleted is left alone.
+func TestANodePoolThatIsGoneIsForgotten(t *testing.T) {
 	w := newReplacementWorld(t, 1, bronze())
 	for range 8 {
 		w.round()
@@ -362,8 +362,9 @@ func TestANodePoolThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 	w.before = nil
 	before := w.pool().ResourceVersion
 	w.reconcile()
-	if w.pool().ResourceVersion != before {
-		t.Error("it is written")
+	c := w.leaders[len(w.leaders)-1]
+	if w.pool().ResourceVersion != before || len(c.announced) != 0 || len(c.names) != 0 {
+		t.Errorf("it is remembered: %v %v", c.announced, c.names)
 	}
 }
 
