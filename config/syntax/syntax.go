@@ -51,7 +51,9 @@ func parseJSON(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
 	if diags := checkJSONNesting(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
-	return json.Parse(src, name)
+	file, diags := json.Parse(src, name)
+	file.Body = strictBody{file.Body}
+	return file, diags
 }
 
 // Forget drops the content of a block's body, if only the places of blocks are needed: the tree of

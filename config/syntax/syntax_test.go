@@ -48,6 +48,28 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestPartsOfJSON: elements, keys and values of an expression in JSON are as strict as the whole.
+func TestPartsOfJSON(t *testing.T) {
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"x": cty.Zero}}
+	for _, src := range []string{`["${1 / x}"]`, `[["${1 / x}"]]`, `{"${1 / x}": 1}`, `{"a": "${1 / x}"}`} {
+		file, _ := syntax.Parse("test.json", []byte(`{"a": `+src+`}`))
+		attrs, _ := file.Body.JustAttributes()
+		parts, _ := hcl.ExprList(attrs["a"].Expr)
+		pairs, _ := hcl.ExprMap(attrs["a"].Expr)
+		for _, pair := range pairs {
+			parts = append(parts, pair.Key, pair.Value)
+		}
+		var diags hcl.Diagnostics
+		for _, part := range parts {
+			_, more := part.Value(ctx)
+			diags = append(diags, more...)
+		}
+		if !strings.Contains(diags.Error(), "division by zero") {
+			t.Errorf("%s: %v", src, diags)
+		}
+	}
+}
+
 // TestNesting checks the maximum nesting, and one level more.
 func TestNesting(t *testing.T) {
 	for _, tt := range []struct {
