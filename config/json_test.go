@@ -23,7 +23,7 @@ var conditions = map[string]string{
 	"1 / var.zero > 1":                     "division by zero",
 	"1 / (var.zero * 2) > 1 || false":      "division by zero",
 	"alltrue([for n in [0] : 1 / n > 1])":  "division by zero",
-	"1 % var.zero == 0":                    "",
+	"1 % var.zero == 0":                    "division by zero",
 	"try(var.no && true, true)":            "",
 	"false && var.no || var.yes":           "",
 	"var.yes || var.no":                    "",

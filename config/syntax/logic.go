@@ -10,7 +10,7 @@ import (
 )
 
 // strictly returns an operation for which a deciding null, or a division by zero, is an error. In HCL, null is false in &&
-// and ||, and an error elsewhere, and a division by zero is infinite.
+// and ||, and an error elsewhere; n / 0 is infinite, and n % 0 is n.
 func strictly(op *hclsyntax.Operation) *hclsyntax.Operation {
 	switch op {
 	case hclsyntax.OpLogicalAnd:
@@ -19,6 +19,8 @@ func strictly(op *hclsyntax.Operation) *hclsyntax.Operation {
 		return strictOr
 	case hclsyntax.OpDivide:
 		return strictDivide
+	case hclsyntax.OpModulo:
+		return strictModulo
 	}
 	return op
 }
@@ -27,17 +29,23 @@ var (
 	strictAnd = refusingNull(hclsyntax.OpLogicalAnd, cty.False)
 	strictOr  = refusingNull(hclsyntax.OpLogicalOr, cty.True)
 
-	strictDivide = &hclsyntax.Operation{Type: hclsyntax.OpDivide.Type, Impl: function.New(&function.Spec{
-		Params: hclsyntax.OpDivide.Impl.Params(),
+	strictDivide = refusingZero(hclsyntax.OpDivide)
+	strictModulo = refusingZero(hclsyntax.OpModulo)
+)
+
+// refusingZero returns a division that rejects zero as its right side.
+func refusingZero(op *hclsyntax.Operation) *hclsyntax.Operation {
+	return &hclsyntax.Operation{Type: op.Type, Impl: function.New(&function.Spec{
+		Params: op.Impl.Params(),
 		Type:   function.StaticReturnType(cty.Number),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if args[1].IsKnown() && args[1].RawEquals(cty.Zero) {
 				return cty.NilVal, errors.New("division by zero")
 			}
-			return hclsyntax.OpDivide.Impl.Call(args)
+			return op.Impl.Call(args)
 		},
 	})}
-)
+}
 
 // refusingNull passes a null to the operation, which rejects it. If the left side decides, the
 // right side is not evaluated.
