@@ -22,7 +22,7 @@ also installs them.`
 
 func newCRDs(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "crds", Short: "Apply or print the CRDs", Long: crdsHelp,
+		Use: "crds", Short: "Apply the CRDs", Long: crdsHelp,
 		Example: "  lkeplan crds apply\n  lkeplan crds apply --dry-run > crds.yaml",
 	}
 	cmd.AddCommand(newCRDsApply(env))

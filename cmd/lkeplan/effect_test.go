@@ -85,6 +85,7 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 		"diff --base snapshot:":                               "--base snapshot: needs the name of a file: snapshot:FILE",
 		"diff --base plan:":                                   "--base plan: needs the name of a file: plan:FILE",
 		"simulate --pods 1x1cpu --base dir:":                  "--base dir: needs the path of a directory: dir:PATH",
+		"diff --base git:":                                    "--base git: needs a commit, branch or tag: git:REF",
 		"plan --guards dir:":                                  "--guards dir: needs the path of a directory: dir:PATH",
 		"diff --pods 1x1cpu":                                  "--pods works only with --simulate",
 		"diff --workloads live":                               "--workloads works only with --simulate",

@@ -75,6 +75,9 @@ func (s *Source) stage() (tree string, refused map[string]error, err error) {
 		return "", nil, files.Unreadable{Name: unmerged[0], Why: "has a merge conflict", Do: "resolve it, and type",
 			Type: "git add " + quoted(unmerged[0])}
 	}
+	if err := s.readMarked(git); err != nil {
+		return "", nil, err
+	}
 	// The times in the index show each edit only with that of the inode. Sharing it would write to the repository.
 	add := []string{"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.safecrlf=false",
 		"-c", "core.splitIndex=false", "-c", "advice.addEmbeddedRepo=false", "add", "--sparse"}
@@ -102,6 +105,35 @@ func (s *Source) stage() (tree string, refused map[string]error, err error) {
 		return "", nil, err
 	}
 	return strings.TrimSpace(tree), refused, s.keep(git, objects)
+}
+
+// readMarked takes the marks skip-worktree and assume-unchanged off the files that exist, so that git reads
+// their edits, which it does not show: what is validated and applied is what the author sees. Files that a
+// sparse checkout omits keep their mark.
+func (s *Source) readMarked(git *program) error {
+	entries, err := git.names("ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	var marked []string
+	for _, entry := range entries {
+		tag, name, _ := strings.Cut(entry, " ") // git prints S for skip-worktree, and small letters for assume-unchanged
+		if tag != "S" && tag == strings.ToUpper(tag) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(s.top, filepath.FromSlash(name))); err == nil {
+			marked = append(marked, name)
+		}
+	}
+	for _, mark := range []string{"--no-skip-worktree", "--no-assume-unchanged"} {
+		if len(marked) == 0 {
+			break
+		}
+		if _, err := git.run(append([]string{"update-index", mark, "--"}, marked...)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyIndex copies an index with its time, which tells git what may have changed since. A repository

@@ -49,7 +49,7 @@ func (d *Comparison) NodesEffects() flags.Effects {
 func (d *Comparison) checkPlaces() error {
 	names := map[string]string{
 		"snapshot": "the name of a file: snapshot:FILE", "plan": "the name of a file: plan:FILE",
-		"dir": "the path of a directory: dir:PATH",
+		"dir": "the path of a directory: dir:PATH", "git": "a commit, branch or tag: git:REF",
 	}
 	for _, flag := range [][2]string{{"base", d.Base}, {"nodes", d.Nodes}, {"guards", d.rules}} {
 		kind, name, found := strings.Cut(flag[1], ":")

@@ -296,8 +296,8 @@ func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 		return errNoContainers
 	}
 	if class := ptr.Deref(spec.RuntimeClassName, ""); class != "" && manifest.UID(o.Fields) == "" {
-		r.note("%s names the RuntimeClass %s, which is not read: its overhead and its node selection are ignored; "+
-			"use --workloads live.", title(o.Fields), class)
+		r.miss(fmt.Errorf("%s names the RuntimeClass %s, which is not read: its overhead and its node selection are ignored; "+
+			"use --workloads live", title(o.Fields), class))
 	}
 	if r := spec.Resources; r != nil {
 		if err := cmp.Or(positive("its pods request", r.Requests), positive("its pods are limited to", r.Limits)); err != nil {
@@ -467,7 +467,7 @@ func (r *reader) understands(o manifests.Object) bool {
 	}
 	switch {
 	case isUnread && group == of:
-		r.note("%s in %s is not read; use --workloads live.", title(o.Fields), o.File)
+		r.miss(fmt.Errorf("%s in %s is not read; use --workloads live", title(o.Fields), o.File))
 	case !known:
 		r.others[kind]++
 	case slices.Contains(versions, version):
