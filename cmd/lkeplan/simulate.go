@@ -37,7 +37,7 @@ combine these flags. The SOURCE of --workloads is one of these:
   FILE           a file with manifests; the FILE "-" is standard input
   DIR            all manifests in a directory. Files without Kubernetes objects
                  are skipped. If a file cannot be read, the report warns that
-                 pods may be missing
+                 pods may be missing or differ
   live           all pods and DaemonSets of the cluster, which is only read
   snapshot:FILE  all pods and DaemonSets in a file of "lkeplan snapshot"
 

@@ -104,7 +104,7 @@ func (t *trying) manifests(name string) (objects []manifests.Object, err error) 
 		notes, missing := found.Notes()
 		t.note(notes)
 		if len(missing) > 0 {
-			return nil, fmt.Errorf("pods may be missing: %s", strings.Join(missing, "; "))
+			return nil, fmt.Errorf("pods may be missing or differ: %s", strings.Join(missing, "; "))
 		}
 		return found.Objects, nil
 	case !info.Mode().IsRegular():

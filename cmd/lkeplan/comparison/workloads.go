@@ -65,7 +65,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	}
 	summary := simreport.Workloads(found)
 	if len(pods.Missing) > 0 {
-		summary.Missing = append(summary.Missing, "pods may be missing: "+strings.Join(pods.Missing, "; "))
+		summary.Missing = append(summary.Missing, "pods may be missing or differ: "+strings.Join(pods.Missing, "; "))
 	}
 	if c.Plan.Before.FloorUnknown || c.Plan.After.FloorUnknown {
 		summary.Missing = append(summary.Missing, "the price or size of the nodes of a pool with replicas is not known, so they are not "+

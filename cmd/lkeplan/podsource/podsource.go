@@ -177,7 +177,7 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 	}
 	p.Missing = append(p.Missing, p.found.Missing...)
 	for _, missing := range p.Missing {
-		p.Notes = append(p.Notes, "Warning: pods may be missing: "+missing+".")
+		p.Notes = append(p.Notes, "Warning: pods may be missing or differ: "+missing+".")
 	}
 	p.Notes = append(p.Notes, p.found.Notes...)
 	if err := f.cluster(ctx, access, &p); err != nil {

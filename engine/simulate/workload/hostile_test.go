@@ -133,14 +133,15 @@ func TestInvalidManifests(t *testing.T) {
 		{"a runtime class", deployment("web", "replicas: 2", ", runtimeClassName: gvisor") + "---\n" +
 			"apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: gvisor}\nhandler: runsc\n" +
 			"overhead: {podFixed: {cpu: 250m}}\n", []string{`2 of Deployment web in default, each {"pods":"1"}`,
-			"missing: RuntimeClass gvisor in f.yaml is not read; use --workloads live",
+			"note: RuntimeClass gvisor in f.yaml is not read; use --workloads live or snapshot:FILE.",
 			"missing: Deployment web names the RuntimeClass gvisor, which is not read: its overhead and its node selection are " +
-				"ignored; use --workloads live"}},
+				"ignored; use --workloads live or snapshot:FILE"}},
 		{"what changes pods in a cluster", web + "---\napiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: team}\n---\n" +
 			"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: b}\n---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: c}\n---\n" +
 			"apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: d}\n", []string{"2 of Deployment web",
-			"missing: LimitRange team/a in f.yaml is not read; use --workloads live", "ResourceQuota b in f.yaml is not read",
-			"PersistentVolume c in f.yaml is not read", "ScaledObject d in f.yaml is not read"}},
+			"missing: LimitRange team/a in f.yaml is not read; use --workloads live or snapshot:FILE",
+			"note: ResourceQuota b in f.yaml is not read", "note: PersistentVolume c in f.yaml is not read",
+			"missing: ScaledObject d in f.yaml is not read"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := text(of(t, "f.yaml", tt.text))

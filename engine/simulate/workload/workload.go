@@ -297,7 +297,7 @@ func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 	}
 	if class := ptr.Deref(spec.RuntimeClassName, ""); class != "" && manifest.UID(o.Fields) == "" {
 		r.miss(fmt.Errorf("%s names the RuntimeClass %s, which is not read: its overhead and its node selection are ignored; "+
-			"use --workloads live", title(o.Fields), class))
+			"use --workloads live or snapshot:FILE", title(o.Fields), class))
 	}
 	if r := spec.Resources; r != nil {
 		if err := cmp.Or(positive("its pods request", r.Requests), positive("its pods are limited to", r.Limits)); err != nil {
@@ -390,8 +390,12 @@ var kinds = map[string][]string{
 	"PersistentVolumeClaim":   {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
 }
 
-// unread are the groups of the kinds that change pods in a cluster, and are not read. The pods of a cluster have what
-// they change.
+// changesPods are the unread kinds that change how many pods there are, or what each requests. A quota only refuses pods,
+// and a volume or a RuntimeClass counts only if a pod names it.
+var changesPods = []string{"LimitRange", "ScaledObject"}
+
+// unread are the groups of the kinds that say something of pods in a cluster, and are not read. The pods of a cluster have
+// what they change.
 var unread = map[string]string{
 	"LimitRange": "", "ResourceQuota": "", "PersistentVolume": "", "RuntimeClass": "node.k8s.io", "ScaledObject": "keda.sh",
 }
@@ -466,8 +470,10 @@ func (r *reader) understands(o manifests.Object) bool {
 		group = ""
 	}
 	switch {
+	case isUnread && group == of && slices.Contains(changesPods, kind):
+		r.miss(fmt.Errorf("%s in %s is not read; use --workloads live or snapshot:FILE", title(o.Fields), o.File))
 	case isUnread && group == of:
-		r.miss(fmt.Errorf("%s in %s is not read; use --workloads live", title(o.Fields), o.File))
+		r.note("%s in %s is not read; use --workloads live or snapshot:FILE.", title(o.Fields), o.File)
 	case !known:
 		r.others[kind]++
 	case slices.Contains(versions, version):
