@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -20,38 +20,26 @@ they are. "sandbox up" does this automatically.
 
 Sets that not every sandbox needs are built only if they are named: ` + strings.Join(extraNames(), ", ") + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			more, err := extras(args)
-			if err != nil {
-				return err
+			var more []binaries.Module
+			for _, name := range args {
+				i := slices.Index(extraNames(), name)
+				if i < 0 {
+					return fmt.Errorf("no set of programs is named %q; the sets are: %s", name, strings.Join(extraNames(), ", "))
+				}
+				more = append(more, binaries.Extras()[i])
 			}
 			set, err := a.programs(cmd.Context(), more...)
 			if err != nil {
 				return err
 			}
-			table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			for _, m := range append(binaries.ControlPlane(), more...) {
-				for _, p := range m.Programs {
-					installed := set.Programs[p.Name]
-					fmt.Fprintf(table, "%s\t%s\t%s\n", p.Name, installed.Version, installed.Path)
+			for _, name := range slices.Sorted(maps.Keys(set.Programs)) {
+				if _, err := fmt.Fprintln(a.stdout, name, set.Programs[name]); err != nil {
+					return err
 				}
 			}
-			return table.Flush()
+			return nil
 		},
 	}
-}
-
-// extras finds the sets of programs that are named.
-func extras(names []string) ([]binaries.Module, error) {
-	var found []binaries.Module
-	for _, name := range names {
-		i := slices.IndexFunc(binaries.Extras(), func(m binaries.Module) bool { return m.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no set of programs is named %q; the sets are: %s", name,
-				strings.Join(extraNames(), ", "))
-		}
-		found = append(found, binaries.Extras()[i])
-	}
-	return found, nil
 }
 
 func extraNames() []string {

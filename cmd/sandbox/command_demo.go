@@ -19,7 +19,7 @@ func (a *app) demo() *cobra.Command {
 		Use:    "demo",
 		Short:  "Show the path from a commit to nodes, in the sandbox of the environment",
 		Hidden: true,
-		Args:   noArguments,
+		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			git, err := exec.LookPath("git")
 			if err != nil {

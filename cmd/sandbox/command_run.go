@@ -59,7 +59,7 @@ func (a *app) runIn(ctx context.Context, s settings, args []string) error {
 	if st.Found {
 		return fmt.Errorf("a sandbox is already running in %s; use another --dir or none", st.Dir)
 	}
-	a.say("ready in %.1fs", st.ReadySeconds)
+	a.log.Printf("ready in %.1fs", st.ReadySeconds)
 	status, err := a.command(ctx, st, guard, args, signals)
 	if down := a.end(ctx, st); down != nil {
 		err = errors.Join(err, down)
@@ -81,7 +81,7 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 	}
 	watch, cancel := context.WithCancel(ctx)
 	defer cancel()
-	st.Watch(watch, a.note)
+	st.Watch(watch, a.log.Printf)
 
 	env := st.Environ(a.environ)
 	path, err := lookPath(args[0], env)
@@ -89,9 +89,6 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 		return 0, err
 	}
 	cmd := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr}
-	if out, locked := a.stderr.(*lockedWriter); locked {
-		cmd.Stderr = out.out // the file itself, so that the command may see a terminal
-	}
 	shared := sharesTerminal()
 	if !shared {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

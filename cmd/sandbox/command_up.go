@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -23,7 +24,7 @@ func (a *app) up() *cobra.Command {
 there. It runs until "sandbox down". Progress goes to standard error, so this works:
 
     eval "$(bin/sandbox up)"`,
-		Args: noArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "env" && output != "json" {
 				return fmt.Errorf("--output %q: want env or json", output)
@@ -33,7 +34,7 @@ there. It runs until "sandbox down". Progress goes to standard error, so this wo
 				return err
 			}
 			if st.Found {
-				a.note("a sandbox is already running in %s; its settings are unchanged", st.Dir)
+				a.log.Printf("a sandbox is already running in %s; its settings are unchanged", st.Dir)
 			}
 			return a.printUp(st, output)
 		},
@@ -46,10 +47,6 @@ there. It runs until "sandbox down". Progress goes to standard error, so this wo
 // start brings up a sandbox. With a guard it lives no longer than this process.
 func (a *app) start(ctx context.Context, s settings, guard *process.Guard) (*stack.Stack, error) {
 	cluster, simulated, err := s.cluster()
-	if err != nil {
-		return nil, err
-	}
-	registry, err := a.registry()
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +65,9 @@ func (a *app) start(ctx context.Context, s settings, guard *process.Guard) (*sta
 	return stack.Up(ctx, stack.Config{
 		Dir: s.dir, Programs: programs, Self: self,
 		Cluster: cluster, Simulator: simulated,
-		APIServerPort: s.apiServerPort, LinodePort: s.linodePort,
 		DaemonSets: s.daemonSets && s.mode == stack.ModeLKE && cluster.Tier == string(catalog.Standard),
 		Flux:       s.flux, Audit: s.audit,
-		Guard: guard, Registry: registry, Say: a.say,
+		Guard: guard, Say: a.log.Printf,
 	})
 }
 
@@ -94,11 +90,13 @@ func (a *app) printUp(st *stack.Stack, output string) error {
 		for _, e := range st.Exports() {
 			report.Env[e.Name] = e.Value
 		}
-		return a.printJSON(report)
+		encoder := json.NewEncoder(a.stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(report)
 	}
 	if !st.Found {
-		a.say("ready in %.1fs, in %s", st.ReadySeconds, st.Dir)
-		a.say("kubectl is %s", kubectl)
+		a.log.Printf("ready in %.1fs, in %s", st.ReadySeconds, st.Dir)
+		a.log.Printf("kubectl is %s", kubectl)
 	}
 	for _, e := range st.Exports() {
 		if _, err := fmt.Fprintln(a.stdout, e.Shell()); err != nil {

@@ -5,8 +5,7 @@
 set -euo pipefail
 
 dir=$1 repository=$1/platform url=$2/platform
-sandbox=${KUBECONFIG:?Run this as: make demo}
-sandbox=${sandbox%/*}
+: "${LINODE_URL:?Run this as: make demo}"
 controller="" title="" number=0 last="nothing"
 
 # ended ends the controller, and says what has failed if a step has.
@@ -42,7 +41,7 @@ look() {
   claims=$(kubectl get nodeclaims -o name | wc -l)
   running=$(kubectl get pods -l app=inflate -o \
     jsonpath='{range .items[?(@.status.phase=="Running")]}{.metadata.name} {.metadata.deletionTimestamp}{"\n"}{end}' | awk 'NF == 1' | wc -l)
-  stats=$(bin/sandbox status --dir "$sandbox" || true)
+  stats=$(kubectl get --server "$LINODE_URL" --raw /simulator/stats || true)
   last="$count nodes, $((claims)) NodeClaims, $(stat slots) slots at LKE, $((running)) pods running"
 }
 
@@ -169,7 +168,7 @@ cat << SUMMARY
 
   nodes made           $(stat instances_made)
   Linode calls         $(stat calls), of which $(stat writes) changed something
-  money at the peak    \$$(stat hourly_cost_peak) an hour, \$$(stat monthly_cost_peak) a month
+  money at the peak    \$$(stat hourly_cost_peak) an hour
   left over            nothing
   all in all           $SECONDS seconds
 SUMMARY

@@ -4,22 +4,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
-	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
 )
 
 func main() {
@@ -30,7 +27,7 @@ func main() {
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	a := &app{environ: environ, stdin: stdin, stdout: stdout, stderr: &lockedWriter{out: stderr}}
+	a := &app{environ: environ, stdin: stdin, stdout: stdout, stderr: stderr, log: log.New(stderr, "sandbox: ", 0)}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -38,7 +35,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		return int(status)
 	}
 	if err != nil {
-		fmt.Fprintf(a.stderr, "sandbox: error: %s\n", err)
+		a.log.Printf("error: %s", err)
 		return 1
 	}
 	return 0
@@ -54,7 +51,7 @@ type app struct {
 	environ        []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	quiet          bool
+	log            *log.Logger // of progress and errors, to stderr
 }
 
 func (a *app) root() *cobra.Command {
@@ -67,43 +64,14 @@ simulated API become nodes that join the cluster, and pods run on them.
 
 The programs are built from source when they are needed for the first time, which
 takes about five minutes on two cores and needs Go and a module proxy.`,
-		Version:           version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "do not print progress")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.AddCommand(a.up(), a.down(), a.run(), a.status(), a.logs(), a.build(), a.simulate(), a.demo())
+	root.AddCommand(a.up(), a.down(), a.run(), a.build(), a.simulate(), a.demo())
 	return root
-}
-
-// version is what the program was built from.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
-
-// say prints a line about progress.
-func (a *app) say(format string, args ...any) {
-	if !a.quiet {
-		a.note(format, args...)
-	}
-}
-
-// note prints a line even with --quiet.
-func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "sandbox: "+format+"\n", args...)
-}
-
-// printJSON prints a value as indented JSON.
-func (a *app) printJSON(value any) error {
-	encoder := json.NewEncoder(a.stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }
 
 func (a *app) getenv(name string) string {
@@ -115,7 +83,7 @@ func (a *app) getenv(name string) string {
 	return ""
 }
 
-// cache is the directory of the built programs and of the list of sandboxes.
+// cache is the directory of the built programs.
 func (a *app) cache() (string, error) {
 	if dir := a.getenv("LKEPLAN_SANDBOX_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -127,40 +95,12 @@ func (a *app) cache() (string, error) {
 	return filepath.Join(dir, "lkeplan", "sandbox"), nil
 }
 
-func (a *app) registry() (stack.Registry, error) {
-	cache, err := a.cache()
-	if err != nil {
-		return "", err
-	}
-	return stack.Registry(filepath.Join(cache, "running")), nil
-}
-
 // programs returns the control plane, building what is missing.
 func (a *app) programs(ctx context.Context, more ...binaries.Module) (binaries.Set, error) {
 	cache, err := a.cache()
 	if err != nil {
 		return binaries.Set{}, err
 	}
-	store := binaries.Store{Dir: cache, Prebuilt: a.getenv("KUBEBUILDER_ASSETS"), Say: a.say}
+	store := binaries.Store{Dir: cache, Prebuilt: a.getenv("KUBEBUILDER_ASSETS"), Say: a.log.Printf}
 	return store.Ensure(ctx, append(binaries.ControlPlane(), more...))
-}
-
-// noArguments is cobra.NoArgs with a clearer message.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
-	}
-	return nil
-}
-
-// lockedWriter keeps lines whole that are written at the same time.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(p)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -13,11 +12,9 @@ import (
 
 // settings are the flags of the commands that start a sandbox.
 type settings struct {
-	dir                       string
-	linodePort, apiServerPort int
-	flux, audit, daemonSets   bool
-	mode                      string
-	simulated                 simulated
+	dir, mode               string
+	flux, audit, daemonSets bool
+	simulated               simulated
 }
 
 // register adds the flags. Their delays create a node ready some seven seconds after it was requested. A real one takes
@@ -25,8 +22,6 @@ type settings struct {
 func (s *settings) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&s.dir, "dir", "", "directory of the sandbox (default: a new one)")
-	flags.IntVar(&s.apiServerPort, "apiserver-port", 0, "port of kube-apiserver (default: a free port)")
-	flags.IntVar(&s.linodePort, "linode-port", 0, "port of the Linode API (default: a free port)")
 	flags.BoolVar(&s.flux, "flux", false,
 		"run Flux's source-controller, and install the CRDs of notification-controller")
 	flags.BoolVar(&s.audit, "audit", false, "write each request to kube-apiserver into audit.log, next to the logs")
@@ -39,7 +34,6 @@ func (s *settings) register(flags *pflag.FlagSet) {
 		"run LKE's own DaemonSets on each node of the standard tier, as observed; calico-node requests 250m of CPU")
 	flags.StringVar(&c.Region, "region", "us-ord", "the region of the cluster")
 	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the cluster")
-	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")
 	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "version that LKE reports (default: its newest)")
 	flags.DurationVar(&c.InstanceDelay, "instance-delay", time.Second,
 		"time until a slot of a pool has its instance")
@@ -51,18 +45,10 @@ func (s *settings) register(flags *pflag.FlagSet) {
 		"time until the node of a deleted instance is removed")
 	flags.DurationVar(&c.ListDelay, "list-delay", 5*time.Second,
 		"time until a pool of the enterprise tier lists a new node")
-	flags.IntVar(&c.MemoryKept, "memory-kept", 0,
-		"percentage of the memory of small plans that pods cannot use on the enterprise tier (default: 25)")
-	flags.Float64Var(&c.Jitter, "jitter", 0, "fraction by which delays vary: 0.2 turns 10s into 8s to 12s")
-	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the random numbers; the same seed repeats a run")
 	flags.StringVar(&c.RateLimit, "rate-limit", "off",
 		"rate limit of the API: off, documented (200 lists and 1600 other calls a minute), or N/min")
-	flags.IntVar(&c.MaxInstances, "max-instances", 0, "limit of instances of the account (default: none)")
 	flags.Float64Var(&c.FaultRate, "fault-rate", 0,
-		"the share of Linode calls that fail: refused, done without a word, or done --late-delay afterwards")
-	flags.DurationVar(&c.LateDelay, "late-delay", 20*time.Second, "how late a call is done that failed")
-	flags.BoolVar(&c.RecycleNewSlots, "recycle-new-slots", false,
-		"a recycled node gets another id, instead of another instance in its slot")
+		"the share of Linode calls that fail: refused, done without a word, or done 20 s afterwards")
 	flags.StringVar(&c.Catalog, "catalog", "", "a snapshot of plans and prices (default: the embedded one)")
 }
 
@@ -81,7 +67,7 @@ func (s *settings) cluster() (stack.Cluster, simulated, error) {
 		}
 		c.Catalog = path
 	}
-	c.Token = cmp.Or(c.Token, stack.NewToken())
+	c.ClusterID, c.Seed, c.Token = 100001, 1, stack.NewToken()
 	if _, err := c.simulator(); err != nil {
 		return stack.Cluster{}, c, fmt.Errorf("set up the simulated cluster: %w", err)
 	}

@@ -59,7 +59,7 @@ func (a *app) simulate() *cobra.Command {
 		Use:    stack.SimulateCommand,
 		Short:  "Run the Linode simulator of a sandbox",
 		Hidden: true,
-		Args:   noArguments,
+		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := os.ReadFile(config)
 			if err != nil {

@@ -19,7 +19,7 @@ func example() simulated {
 		Tier: "enterprise", Region: "us-ord", ClusterLabel: "mine", ClusterID: 42, Token: "secret",
 		InstanceDelay: time.Second, JoinDelay: 2 * time.Second, CCMDelay: 3 * time.Second,
 		DeleteDelay: 4 * time.Second, ListDelay: 5 * time.Second, NodeGoneDelay: 6 * time.Second,
-		Jitter: 0.5, Seed: 7, MaxInstances: 8,
+		Jitter: 0.5, Seed: 7,
 	}}
 }
 
@@ -45,7 +45,7 @@ func TestConfigArrives(t *testing.T) {
 		Tier: played.Tier, Region: played.Region, ClusterLabel: played.ClusterLabel, ClusterID: played.ClusterID,
 		Token: played.Token, InstanceDelay: played.InstanceDelay, JoinDelay: played.JoinDelay, CCMDelay: played.CCMDelay,
 		DeleteDelay: played.DeleteDelay, ListDelay: played.ListDelay, NodeGoneDelay: played.NodeGoneDelay,
-		Jitter: played.Jitter, Seed: played.Seed, MaxInstances: played.MaxInstances,
+		Jitter: played.Jitter, Seed: played.Seed,
 	}}
 	if diff := cmp.Diff(example(), got); diff != "" {
 		t.Errorf("what is played (-asked +played):\n%s", diff)

@@ -2,13 +2,13 @@ package binaries
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,59 +18,59 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// stillEvery is how often a long build reports that it continues.
-const stillEvery = 30 * time.Second
-
-// job builds the missing programs of one module, in this directory:
+// job builds the programs of one module that are missing, in this directory:
 //
 //	go.mod, go.sum   the embedded module
 //	bin/             the programs, each complete or absent
 //	assets/          the files copied from the sources
 //	build.log        the last output of the go command
 type job struct {
-	module  Module
-	dir     string
-	missing []Program
-	say     func(format string, args ...any)
+	module   Module
+	dir      string
+	programs []Program // without those that are prebuilt
+	say      func(format string, args ...any)
 }
 
 func (j job) program(p Program) string { return filepath.Join(j.dir, "bin", p.Name) }
 func (j job) asset(a Asset) string     { return filepath.Join(j.dir, "assets", a.Name) }
 func (j job) log() string              { return filepath.Join(j.dir, "build.log") }
 
-func (j job) done() bool {
-	for _, a := range j.module.Assets {
-		if !exists(j.asset(a)) {
-			return false
-		}
-	}
-	return len(j.missing) == 0
+// missing are the programs and assets that are not there.
+func (j job) missing() (programs []Program, assets []Asset) {
+	return slices.DeleteFunc(slices.Clone(j.programs), func(p Program) bool { return exists(j.program(p)) }),
+		slices.DeleteFunc(slices.Clone(j.module.Assets), func(a Asset) bool { return exists(j.asset(a)) })
 }
 
-// build builds what is missing; place returns "2 of 5" for messages. One process at a time works in a
-// directory; others wait and find the result.
-func (j job) build(ctx context.Context, place func() string) error {
-	if j.done() {
+// build builds what is missing. One process at a time works in a directory; others wait and find the result.
+func (j job) build(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("build %s: %w", j.module.Name, err)
+		}
+	}()
+	if programs, assets := j.missing(); len(programs)+len(assets) == 0 {
 		return nil
 	}
 	goCommand, err := exec.LookPath("go")
 	if err != nil {
-		return fmt.Errorf("build %s: no go command in PATH: install Go, or point KUBEBUILDER_ASSETS at ready-made binaries",
-			j.module.Name)
+		return errors.New("no go command in PATH: install Go, or point KUBEBUILDER_ASSETS at ready-made binaries")
 	}
 	if err := j.furnish(); err != nil {
-		return fmt.Errorf("build %s: %w", j.module.Name, err)
+		return err
 	}
 	waiting := func() { j.say("another sandbox is building %s; waiting for it", j.module.Name) }
 	unlock, err := process.Lock(ctx, j.dir+".lock", waiting)
 	if err != nil {
-		return fmt.Errorf("build %s: %w", j.module.Name, err)
+		return err
 	}
 	defer unlock()
-	if err := j.buildPrograms(ctx, goCommand, place); err != nil {
-		return fmt.Errorf("build %s: %w", j.module.Name, err)
+	programs, assets := j.missing()
+	if len(programs) > 0 {
+		if err := j.buildPrograms(ctx, goCommand, programs); err != nil {
+			return err
+		}
 	}
-	for _, a := range j.module.Assets {
+	for _, a := range assets {
 		if err := j.copyAsset(ctx, goCommand, a); err != nil {
 			return fmt.Errorf("copy %s of %s: %w", a.Path, a.Module, err)
 		}
@@ -96,13 +96,8 @@ func (j job) furnish() error {
 	return replaceFile(filepath.Join(j.dir, "go.mod"), bytes.NewReader(mod))
 }
 
-// buildPrograms builds all that is missing in one run of the go command, which links some
-// while it compiles others.
-func (j job) buildPrograms(ctx context.Context, goCommand string, place func() string) error {
-	missing := slices.DeleteFunc(slices.Clone(j.missing), func(p Program) bool { return exists(j.program(p)) })
-	if len(missing) == 0 {
-		return nil // another process was faster
-	}
+// buildPrograms builds programs in one run of the go command, which links some while it compiles others.
+func (j job) buildPrograms(ctx context.Context, goCommand string, programs []Program) error {
 	flags, err := j.module.buildFlags()
 	if err != nil {
 		return err
@@ -113,24 +108,21 @@ func (j job) buildPrograms(ctx context.Context, goCommand string, place func() s
 		return err
 	}
 	defer os.RemoveAll(unfinished)
-	began := time.Now()
-	if err := j.announce(missing, place()); err != nil {
-		return err
-	}
-	stop := j.reassure(began)
-	verb, packages := []string{"build"}, []string{}
-	for _, p := range missing {
-		if packages = append(packages, p.Package); p.Test {
+	verb, names, packages := []string{"build"}, []string{}, []string{}
+	for _, p := range programs {
+		names, packages = append(names, p.Name), append(packages, p.Package)
+		if p.Test {
 			verb = []string{"test", "-c"}
 		}
 	}
+	began := time.Now()
+	j.say("building %s, which takes minutes the first time", strings.Join(names, ", "))
 	err = j.run(ctx, io.Discard, goCommand, slices.Concat(verb, flags, []string{"-o", unfinished}, packages)...)
-	stop()
 	if err != nil {
 		return err
 	}
-	for _, p := range missing {
-		if err := os.Rename(filepath.Join(unfinished, p.output()), j.program(p)); err != nil {
+	for _, p := range programs {
+		if err := os.Rename(filepath.Join(unfinished, cmp.Or(p.Output, p.Name)), j.program(p)); err != nil {
 			return err
 		}
 	}
@@ -138,64 +130,8 @@ func (j job) buildPrograms(ctx context.Context, goCommand string, place func() s
 	return nil
 }
 
-// announce says what is built now, and how long that takes.
-func (j job) announce(missing []Program, place string) error {
-	var names []string
-	var usual time.Duration
-	for _, p := range missing {
-		version, err := j.module.Version(p)
-		if err != nil {
-			return err
-		}
-		names = append(names, p.Name+" "+version)
-		usual += p.Usual
-	}
-	j.say("building %s (%s; usually takes about %s the first time on two cores)", strings.Join(names, ", "), place,
-		roughly(usual))
-	return nil
-}
-
-// output is what the go command calls the program.
-func (p Program) output() string {
-	name := path.Base(p.Package)
-	if strings.HasPrefix(name, "v") && strings.Trim(name[1:], "0123456789") == "" { // the major version of a module
-		name = path.Base(path.Dir(p.Package))
-	}
-	if p.Test {
-		name += ".test"
-	}
-	return name
-}
-
-// reassure reports now and then that a build continues, until the returned function is
-// called.
-func (j job) reassure(began time.Time) (stop func()) {
-	done := make(chan struct{})
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		ticker := time.NewTicker(stillEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				j.say("still building %s, %s so far", j.module.Name, time.Since(began).Round(time.Second))
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-stopped
-	}
-}
-
 // copyAsset takes a file from the source of a module that the build has fetched.
 func (j job) copyAsset(ctx context.Context, goCommand string, a Asset) error {
-	if exists(j.asset(a)) {
-		return nil
-	}
 	// If the program was prebuilt, nothing has fetched the source yet.
 	if err := j.run(ctx, io.Discard, goCommand, "mod", "download", a.Module); err != nil {
 		return err
@@ -249,15 +185,4 @@ func replaceFile(path string, content io.Reader) error {
 		return err
 	}
 	return os.Rename(file.Name(), path)
-}
-
-// roughly formats a duration in round numbers.
-func roughly(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d seconds", int(d.Seconds()))
-	case d < 2*time.Minute:
-		return "a minute"
-	}
-	return fmt.Sprintf("%d minutes", int(d.Minutes()))
 }

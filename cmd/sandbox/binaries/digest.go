@@ -42,7 +42,7 @@ func (m Module) digest(toolchain string) (string, error) {
 func (m Module) buildFlags() ([]string, error) {
 	link := "-s -w"
 	if m.Stamp != nil {
-		version, err := m.Version(Program{})
+		version, err := m.version()
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/modfile"
 )
@@ -40,10 +39,8 @@ type Module struct {
 // Program is one executable.
 type Program struct {
 	Name, Package string
-	// Module is where the version is read, if not in the set's main module.
-	Module string
-	// Usual is the time of the first build on two cores after the programs before it in the list.
-	Usual time.Duration
+	// Output is what the go command calls the program, if not Name.
+	Output string
 	// Test says that the program is the test binary of the package.
 	Test bool
 }
@@ -107,7 +104,7 @@ func flux() Module {
 		Name: "flux",
 		Main: module,
 		Programs: []Program{
-			{Name: SourceController, Package: module, Usual: 3 * time.Minute},
+			{Name: SourceController, Package: module},
 		},
 		Assets: crds(module, "source.toolkit.fluxcd.io_", "buckets", "externalartifacts", "gitrepositories",
 			"helmcharts", "helmrepositories", "ocirepositories"),
@@ -128,7 +125,7 @@ func notification() Module {
 // notifier is notification with the program.
 func notifier() Module {
 	m := notification()
-	m.Programs = []Program{{Name: NotificationController, Package: m.Main, Usual: 3 * time.Minute}}
+	m.Programs = []Program{{Name: NotificationController, Package: m.Main}}
 	return m
 }
 
@@ -148,7 +145,7 @@ func karpenter() Module {
 		Name: "karpenter",
 		Main: module,
 		Programs: []Program{
-			{Name: KarpenterSuite, Package: module + "/test/suites/regression", Usual: 3 * time.Minute, Test: true},
+			{Name: KarpenterSuite, Package: module + "/test/suites/regression", Output: "regression.test", Test: true},
 		},
 	}
 }
@@ -159,11 +156,11 @@ func kubernetes() Module {
 		Name: "kubernetes",
 		Main: kube,
 		Programs: []Program{
-			{Name: Etcd, Package: "go.etcd.io/etcd/server/v3", Module: "go.etcd.io/etcd/server/v3", Usual: 2 * time.Minute},
-			{Name: APIServer, Package: kube + "/cmd/kube-apiserver", Usual: 3 * time.Minute},
-			{Name: ControllerManager, Package: kube + "/cmd/kube-controller-manager", Usual: time.Minute},
-			{Name: Scheduler, Package: kube + "/cmd/kube-scheduler", Usual: 10 * time.Second},
-			{Name: Kubectl, Package: kube + "/cmd/kubectl", Usual: 30 * time.Second},
+			{Name: Etcd, Package: "go.etcd.io/etcd/server/v3", Output: "server"},
+			{Name: APIServer, Package: kube + "/cmd/kube-apiserver"},
+			{Name: ControllerManager, Package: kube + "/cmd/kube-controller-manager"},
+			{Name: Scheduler, Package: kube + "/cmd/kube-scheduler"},
+			{Name: Kubectl, Package: kube + "/cmd/kubectl"},
 		},
 		Stamp: kubernetesVersion,
 	}
@@ -174,8 +171,8 @@ func Machine() Module {
 	m := kubernetes()
 	m.Name, m.From = "machine", m.Name
 	m.Programs = []Program{
-		{Name: Kubeadm, Package: m.Main + "/cmd/kubeadm", Usual: 30 * time.Second},
-		{Name: Kubelet, Package: m.Main + "/cmd/kubelet", Usual: 2 * time.Minute},
+		{Name: Kubeadm, Package: m.Main + "/cmd/kubeadm"},
+		{Name: Kubelet, Package: m.Main + "/cmd/kubelet"},
 	}
 	return m
 }
@@ -203,7 +200,7 @@ func kwok() Module {
 		Name: "kwok",
 		Main: module,
 		Programs: []Program{
-			{Name: KWOK, Package: module + "/cmd/kwok", Usual: time.Minute},
+			{Name: KWOK, Package: module + "/cmd/kwok"},
 		},
 		Assets: []Asset{
 			stage("node/fast/node-initialize.yaml", "node-initialize.yaml"),
@@ -231,9 +228,8 @@ func (m Module) source() (mod, sum []byte, err error) {
 	return mod, sum, err
 }
 
-// Version returns the version of the program that the module pins.
-func (m Module) Version(p Program) (string, error) {
-	path := cmp.Or(p.Module, m.Main)
+// version returns the version of the main module.
+func (m Module) version() (string, error) {
 	mod, _, err := m.source()
 	if err != nil {
 		return "", err
@@ -243,9 +239,9 @@ func (m Module) Version(p Program) (string, error) {
 		return "", err
 	}
 	for _, r := range parsed.Require {
-		if r.Mod.Path == path {
+		if r.Mod.Path == m.Main {
 			return r.Mod.Version, nil
 		}
 	}
-	return "", fmt.Errorf("module %s does not require %s", m.Name, path)
+	return "", fmt.Errorf("module %s does not require %s", m.Name, m.Main)
 }

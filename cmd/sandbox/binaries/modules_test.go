@@ -48,7 +48,7 @@ func TestProgramsAreTools(t *testing.T) {
 // an untested mixture.
 func TestStagingVersions(t *testing.T) {
 	m := kubernetes()
-	version, err := m.Version(Program{})
+	version, err := m.version()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,16 +73,11 @@ func TestStagingVersions(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	for _, m := range append(ControlPlane(), Extras()...) {
-		for _, p := range m.Programs {
-			if version, err := m.Version(p); err != nil || !strings.HasPrefix(version, "v") {
-				t.Errorf("%s: version %q, %v", p.Name, version, err)
-			}
-			if p.Usual == 0 {
-				t.Errorf("%s: its build time is not set", p.Name)
-			}
+		if version, err := m.version(); err != nil || !strings.HasPrefix(version, "v") {
+			t.Errorf("%s: version %q, %v", m.Name, version, err)
 		}
 	}
-	if _, err := kwok().Version(Program{Module: "example.com/none"}); err == nil {
+	if _, err := (Module{Name: "kwok", Main: "example.com/none"}).version(); err == nil {
 		t.Error("a module that is not required has a version")
 	}
 }
@@ -124,20 +119,6 @@ func TestKubernetesVersion(t *testing.T) {
 	for _, want := range []string{"version.gitVersion=v1.36.4", "version.gitMajor=1", "version.gitMinor=36"} {
 		if !strings.Contains(pairs, want) {
 			t.Errorf("%s is missing in %s", want, pairs)
-		}
-	}
-}
-
-func TestVersionIn(t *testing.T) {
-	for text, want := range map[string]string{
-		"Kubernetes v1.36.4":                             "v1.36.4",
-		"etcd Version: 3.6.8\nGit SHA: x\nGo: go1.26.8":  "v3.6.8",
-		"Client Version: v1.34.0-rc.1\nKustomize v5.8.1": "v1.34.0-rc.1",
-		"kwok version v0.8.0 go1.26.8 (linux/amd64)":     "v0.8.0",
-		"no version at all":                              "",
-	} {
-		if got := versionIn(text); got != want {
-			t.Errorf("versionIn(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

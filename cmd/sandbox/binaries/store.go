@@ -2,7 +2,6 @@ package binaries
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,24 +18,16 @@ type Store struct {
 	Say func(format string, args ...any)
 }
 
-// Installed is a program that is ready to run.
-type Installed struct {
-	Path    string `json:"path"`
-	Version string `json:"version"`
-}
-
-// Set is everything a sandbox runs.
+// Set is everything a sandbox runs: the paths of programs and assets by their names.
 type Set struct {
-	Programs map[string]Installed
-	// Assets maps an asset's name to its path.
-	Assets map[string]string
+	Programs, Assets map[string]string
 }
 
 // Dirs returns the directories the programs are in, for PATH.
 func (s Set) Dirs() []string {
 	var dirs []string
-	for _, p := range s.Programs {
-		dirs = append(dirs, filepath.Dir(p.Path))
+	for _, path := range s.Programs {
+		dirs = append(dirs, filepath.Dir(path))
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
@@ -44,69 +35,29 @@ func (s Set) Dirs() []string {
 
 // Ensure returns the programs of the modules and builds what is missing.
 func (s Store) Ensure(ctx context.Context, modules []Module) (Set, error) {
-	set := Set{Programs: map[string]Installed{}, Assets: map[string]string{}}
-	var jobs []job
-	missing := 0
+	set := Set{Programs: map[string]string{}, Assets: map[string]string{}}
 	for _, m := range modules {
-		j, err := s.plan(ctx, m, &set)
+		digest, err := m.digest(toolchain())
 		if err != nil {
 			return Set{}, err
 		}
-		jobs = append(jobs, j)
-		if len(j.missing) > 0 {
-			missing++
+		j := job{module: m, dir: filepath.Join(s.Dir, m.Name+"-"+digest), say: s.Say}
+		for _, p := range m.Programs {
+			path := filepath.Join(s.Prebuilt, p.Name)
+			if s.Prebuilt == "" || !exists(path) {
+				path = j.program(p)
+				j.programs = append(j.programs, p)
+			}
+			set.Programs[p.Name] = path
 		}
-	}
-	done := 0
-	for _, j := range jobs {
-		if err := j.build(ctx, func() string { done++; return fmt.Sprintf("%d of %d", done, missing) }); err != nil {
+		for _, a := range m.Assets {
+			set.Assets[a.Name] = j.asset(a)
+		}
+		if err := j.build(ctx); err != nil {
 			return Set{}, err
 		}
 	}
 	return set, nil
-}
-
-// plan returns where everything of a module is, or will be, and what is missing.
-func (s Store) plan(ctx context.Context, m Module, set *Set) (job, error) {
-	digest, err := m.digest(toolchain())
-	if err != nil {
-		return job{}, err
-	}
-	j := job{module: m, dir: filepath.Join(s.Dir, m.Name+"-"+digest), say: s.Say}
-	for _, p := range m.Programs {
-		installed, err := s.find(ctx, j, p)
-		if err != nil {
-			return job{}, err
-		}
-		set.Programs[p.Name] = installed
-		if !exists(installed.Path) {
-			j.missing = append(j.missing, p)
-		}
-	}
-	for _, a := range m.Assets {
-		set.Assets[a.Name] = j.asset(a)
-	}
-	return j, nil
-}
-
-// find returns where a program is, or will be once it is built.
-func (s Store) find(ctx context.Context, j job, p Program) (Installed, error) {
-	version, err := j.module.Version(p)
-	if err != nil {
-		return Installed{}, err
-	}
-	if s.Prebuilt == "" || !exists(filepath.Join(s.Prebuilt, p.Name)) {
-		return Installed{Path: j.program(p), Version: version}, nil
-	}
-	path := filepath.Join(s.Prebuilt, p.Name)
-	found, err := askVersion(ctx, path)
-	if err != nil {
-		return Installed{}, fmt.Errorf("ask the %s of KUBEBUILDER_ASSETS for its version: %w", p.Name, err)
-	}
-	if minor(found) != minor(version) {
-		s.Say("note: %s %s comes from KUBEBUILDER_ASSETS; this sandbox was tested with %s", p.Name, found, version)
-	}
-	return Installed{Path: path, Version: found}, nil
 }
 
 func exists(path string) bool {

@@ -126,8 +126,8 @@ func (h *host) machinePrograms() map[string]string {
 	}
 	programs := map[string]string{"inside": filepath.Join(h.t.TempDir(), "inside")}
 	for line := range strings.Lines(string(out)) {
-		if field := strings.Fields(line); len(field) == 3 {
-			programs[field[0]] = field[2]
+		if field := strings.Fields(line); len(field) == 2 {
+			programs[field[0]] = field[1]
 		}
 	}
 	inside := exec.Command("go", "build", "-o", programs["inside"], "../machine/inside")

@@ -103,8 +103,8 @@ func (s *sandbox) startNotifier() string {
 	}
 	var program string
 	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "notification-controller" {
-			program = fields[2]
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "notification-controller" {
+			program = fields[1]
 		}
 	}
 	events, health := freeAddress(s.t), freeAddress(s.t)

@@ -100,8 +100,8 @@ func buildSuite(t *testing.T) string {
 		t.Fatalf("sandbox build karpenter: %v", err)
 	}
 	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "karpenter-regression" {
-			return fields[2]
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "karpenter-regression" {
+			return fields[1]
 		}
 	}
 	t.Fatalf("sandbox build karpenter names no karpenter-regression:\n%s", out)

@@ -110,8 +110,8 @@ func programs(t *testing.T) map[string]string {
 		t.Fatalf("sandbox build machine: %v", err)
 	}
 	for line := range strings.Lines(string(out)) {
-		if field := strings.Fields(line); len(field) == 3 {
-			all[field[0]] = field[2]
+		if field := strings.Fields(line); len(field) == 2 {
+			all[field[0]] = field[1]
 		}
 	}
 	return all

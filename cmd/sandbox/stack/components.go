@@ -37,8 +37,6 @@ type component struct {
 	program string
 	// ports are the names of the ports it listens on.
 	ports []string
-	// fixed is the number the user asked for, for the first of the ports.
-	fixed int
 	// account is how the API server knows it; etcd and the API server have none.
 	account user
 	args    func(w wiring) []string
@@ -63,17 +61,17 @@ func (w wiring) url(scheme, component, name string) string {
 // its own, so that logs and managed fields show who did what. kube-controller-manager is an
 // administrator because its own role only suffices with a service account for each of its
 // controllers, which takes longer to start.
-func (c Config) components() []component {
+func components() []component {
 	return []component{
 		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer"}, args: etcdArgs},
-		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, fixed: c.APIServerPort, args: apiServerArgs},
+		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, args: apiServerArgs},
 		{name: controllerManager, program: binaries.ControllerManager, ports: []string{"health"},
 			account: user{name: "system:kube-controller-manager", group: masters}, args: controllerManagerArgs},
 		{name: scheduler, program: binaries.Scheduler, ports: []string{"health"},
 			account: user{name: "system:kube-scheduler"}, args: schedulerArgs},
 		{name: kwok, program: binaries.KWOK, ports: []string{"health"},
 			account: user{name: "kwok", group: masters}, args: kwokArgs},
-		{name: linode, ports: []string{"api"}, fixed: c.LinodePort,
+		{name: linode, ports: []string{"api"},
 			account: user{name: "linode-simulator", group: masters}, args: linodeArgs},
 		{name: sourceController, program: binaries.SourceController, ports: []string{"artifacts", "health"},
 			account: user{name: "source-controller", group: masters}, args: sourceControllerArgs},
@@ -82,7 +80,7 @@ func (c Config) components() []component {
 
 // Names lists the components in the order in which they are started.
 func Names() (names []string) {
-	for _, c := range (Config{}).components() {
+	for _, c := range components() {
 		names = append(names, c.name)
 	}
 	return names

@@ -26,7 +26,7 @@ type users map[string]user
 // newUsers makes up tokens.
 func newUsers() users {
 	all := users{admin: {name: "sandbox-admin", group: masters}}
-	for _, c := range (Config{}).components() {
+	for _, c := range components() {
 		if c.account.name != "" {
 			all[c.name] = c.account
 		}

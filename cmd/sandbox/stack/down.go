@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,12 +18,9 @@ func stopOrder() [][]string {
 }
 
 // Open returns the sandbox in dir, which another process may have started.
-func Open(dir string, registry Registry) (*Stack, error) {
+func Open(dir string) (*Stack, error) {
 	s, err := Load(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &Stack{State: s, registry: registry}, nil
+	return &Stack{State: s}, err
 }
 
 // Down ends the processes of the sandbox, waits until they are gone, and removes
@@ -39,9 +35,6 @@ func (s *Stack) Down(ctx context.Context) error {
 	}
 	defer unlock()
 	if err := s.end(ctx); err != nil {
-		return err
-	}
-	if err := s.registry.remove(s.Dir); err != nil {
 		return err
 	}
 	if err := layout(s.Dir).remove(s.MadeDir); err != nil {
@@ -97,9 +90,4 @@ func (s *Stack) Watch(ctx context.Context, say func(format string, args ...any))
 			}
 		}()
 	}
-}
-
-// Names lists the components of this sandbox.
-func (s *State) Names() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { return name == sourceController && !s.Flux })
 }

@@ -61,7 +61,8 @@ func (l *launch) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.start(ctx, scheduler) })
 	group.Go(func() error { return l.startControllerManager(ctx) })
-	group.Go(func() error { return l.startNodes(ctx) })
+	group.Go(func() error { return l.start(ctx, kwok) })
+	group.Go(func() error { return l.start(ctx, linode) })
 	group.Go(func() error { return l.await(ctx, apiServer, "take the rules of joining", l.check.letJoin) })
 	if l.config.DaemonSets {
 		group.Go(func() error { return l.await(ctx, apiServer, "take LKE's DaemonSets", l.check.runDaemonSets) })
@@ -87,30 +88,9 @@ func (l *launch) startControllerManager(ctx context.Context) error {
 	return l.await(ctx, controllerManager, "serve accounts", l.check.accounts)
 }
 
-// startNodes starts the simulated cloud after the probe of KWOK, whose node the cloud
-// does not know.
-func (l *launch) startNodes(ctx context.Context) error {
-	if err := l.start(ctx, kwok); err != nil {
-		return err
-	}
-	for _, p := range []struct {
-		what string
-		step func(context.Context) error
-	}{
-		{"accept a node", l.check.makeProbe},
-		{"make a node ready", l.check.probeReady},
-		{"delete a node", l.check.removeProbe},
-	} {
-		if err := l.await(ctx, kwok, p.what, p.step); err != nil {
-			return err
-		}
-	}
-	return l.start(ctx, linode)
-}
-
 // start starts one component and waits until it answers.
 func (l *launch) start(ctx context.Context, name string) error {
-	all := l.config.components()
+	all := components()
 	c := all[slices.IndexFunc(all, func(c component) bool { return c.name == name })]
 	for attempt := 1; ; attempt++ {
 		if err := l.spawn(c); err != nil {
@@ -123,7 +103,7 @@ func (l *launch) start(ctx context.Context, name string) error {
 			return nil
 		}
 		taken := errors.Is(err, errExited) && saysPortTaken(process.Tail(layout(l.stack.Dir).log(name), 50))
-		if !taken || c.fixed != 0 || attempt == portAttempts || ctx.Err() != nil {
+		if !taken || attempt == portAttempts || ctx.Err() != nil {
 			return err
 		}
 		l.config.Say("another process took the port of %s; starting it on another port", name)
@@ -139,8 +119,7 @@ func (l *launch) spawn(c component) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	where := layout(l.stack.Dir)
-	installed := l.installed(c)
-	entry := Component{Name: c.name, Ports: ports, Version: installed.Version, Log: where.log(c.name)}
+	entry := Component{Name: c.name, Ports: ports, Log: where.log(c.name)}
 	l.stack.put(entry)
 	if c.name == apiServer {
 		if err := l.introduce(where, ports["api"]); err != nil {
@@ -155,7 +134,7 @@ func (l *launch) spawn(c component) error {
 	env := []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin", "GOGC=400",
 		"KUBECONFIG=" + where.configOf(c.name)}
 	p, err := l.launcher()(process.Command{
-		Path: installed.Path,
+		Path: l.program(c),
 		Args: c.args(w),
 		Env:  env,
 		Dir:  where.home(),
@@ -186,10 +165,10 @@ func (l *launch) launcher() func(process.Command) (*process.Process, error) {
 	return process.Start
 }
 
-// installed is the component's program. The simulator is this binary.
-func (l *launch) installed(c component) binaries.Installed {
+// program is the path of the component's program. The simulator is this binary.
+func (l *launch) program(c component) string {
 	if c.program == "" {
-		return binaries.Installed{Path: l.config.Self}
+		return l.config.Self
 	}
 	return l.config.Programs.Programs[c.program]
 }
@@ -256,11 +235,7 @@ func ending(p *process.Process) string {
 // choosePorts finds a free port for each of the component's, in their order.
 func (c component) choosePorts() (map[string]int, error) {
 	ports := map[string]int{}
-	for i, name := range c.ports {
-		if i == 0 && c.fixed != 0 {
-			ports[name] = c.fixed
-			continue
-		}
+	for _, name := range c.ports {
 		port, err := freePort()
 		if err != nil {
 			return nil, err

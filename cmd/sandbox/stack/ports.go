@@ -24,20 +24,6 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-// requirePort checks that a port the user asked for is free; zero means that any
-// will do.
-func requirePort(port int, flag string) error {
-	if port == 0 {
-		return nil
-	}
-	listener, err := net.Listen("tcp", address(port))
-	if err != nil {
-		return fmt.Errorf("port %d is taken by another process: choose another one with %s, "+
-			"or leave it out and a free one is found", port, flag)
-	}
-	return listener.Close()
-}
-
 // saysPortTaken finds in a log that the component could not listen on its port.
 func saysPortTaken(log string) bool {
 	return strings.Contains(log, "address already in use")

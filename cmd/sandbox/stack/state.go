@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
@@ -18,17 +17,10 @@ type State struct {
 	Dir string `json:"dir"`
 	// MadeDir says that the sandbox made its directory and so removes it.
 	MadeDir bool `json:"madeDir"`
-	// Owner is the process of `sandbox run`, or of `sandbox up` while it works.
-	Owner process.Identity `json:"owner"`
-	// Bound sandboxes end with their owner.
-	Bound bool      `json:"bound"`
-	Began time.Time `json:"began"`
 	// ReadySeconds is how long it took until everything answered; zero before.
-	ReadySeconds float64 `json:"readySeconds"`
-	Cluster      Cluster `json:"cluster"`
-	// Flux says that source-controller is one of the components.
-	Flux       bool        `json:"flux,omitempty"`
-	Components []Component `json:"components"`
+	ReadySeconds float64     `json:"readySeconds"`
+	Cluster      Cluster     `json:"cluster"`
+	Components   []Component `json:"components"`
 	// BinDirs are the directories of the programs, for PATH.
 	BinDirs []string `json:"binDirs"`
 }
@@ -55,9 +47,8 @@ type Cluster struct {
 type Component struct {
 	Name string `json:"name"`
 	process.Identity
-	Ports   map[string]int `json:"ports"`
-	Version string         `json:"version"`
-	Log     string         `json:"log"`
+	Ports map[string]int `json:"ports"`
+	Log   string         `json:"log"`
 }
 
 // ErrNoSandbox says that a directory holds no sandbox.

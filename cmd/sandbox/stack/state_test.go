@@ -3,11 +3,8 @@ package stack
 import (
 	"errors"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,11 +16,10 @@ import (
 func example(dir string) *State {
 	gone := process.Identity{PID: 1 << 30, Start: "1"}
 	return &State{
-		Dir: dir, MadeDir: true, Owner: gone, Began: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), ReadySeconds: 2.5,
+		Dir: dir, MadeDir: true, ReadySeconds: 2.5,
 		Cluster: Cluster{Name: "sandbox", ID: 100001, Tier: "standard", Region: "us-ord", LinodeToken: "secret"},
 		Components: []Component{
-			{Name: etcd, Identity: gone, Ports: map[string]int{"client": 2379, "peer": 2380}, Version: "v3.6.8",
-				Log: "etcd.log"},
+			{Name: etcd, Identity: gone, Ports: map[string]int{"client": 2379, "peer": 2380}, Log: "etcd.log"},
 			{Name: kwok, Identity: process.Identity{PID: os.Getpid(), Start: "1"}, Ports: map[string]int{"health": 1}},
 			{Name: linode, Identity: gone, Ports: map[string]int{"api": 8080}},
 		},
@@ -146,57 +142,5 @@ func TestEnviron(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
-	}
-}
-
-func TestRegistry(t *testing.T) {
-	registry := Registry(filepath.Join(t.TempDir(), "running"))
-	if all, err := registry.List(); err != nil || len(all) != 0 {
-		t.Errorf("an empty registry lists %v, %v", all, err)
-	}
-	newer, older, empty := example(t.TempDir()), example(t.TempDir()), t.TempDir()
-	older.Began = newer.Began.Add(-time.Hour)
-	for _, s := range []*State{newer, older} {
-		if err := s.save(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	gone := filepath.Join(t.TempDir(), "gone")
-	for _, dir := range []string{newer.Dir, older.Dir, empty, gone} {
-		if err := registry.add(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all, err := registry.List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]*State{older, newer}, all); diff != "" {
-		t.Errorf("List (-want +got):\n%s", diff)
-	}
-	if _, err := os.Stat(registry.entry(gone)); err == nil {
-		t.Error("the entry of a directory that is gone stays")
-	}
-	if _, err := os.Stat(registry.entry(empty)); err != nil {
-		t.Error("the entry of a sandbox that is about to start is dropped")
-	}
-	for range 2 {
-		if err := registry.remove(newer.Dir); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestNamesOfASandboxWithAndWithoutFlux(t *testing.T) {
-	all := Names()
-	for _, flux := range []bool{true, false} {
-		s := &State{Flux: flux}
-		want := all
-		if !flux {
-			want = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == sourceController })
-		}
-		if diff := cmp.Diff(want, s.Names()); diff != "" || len(want) == 0 {
-			t.Errorf("with Flux: %v (-want +got):\n%s", flux, diff)
-		}
 	}
 }

@@ -26,8 +26,6 @@ type Config struct {
 	Cluster Cluster
 	// Simulator is written as JSON for the simulate command.
 	Simulator any
-	// APIServerPort and LinodePort are ports the user asked for; zero means any.
-	APIServerPort, LinodePort int
 	// DaemonSets has each node run what LKE runs on it.
 	DaemonSets bool
 	// Flux starts source-controller too; its program must be built.
@@ -35,8 +33,7 @@ type Config struct {
 	// Audit has the API server write down each request.
 	Audit bool
 	// Guard, if not nil, makes the components die with this process.
-	Guard    *process.Guard
-	Registry Registry
+	Guard *process.Guard
 	// Say reports progress, a line at a time.
 	Say func(format string, args ...any)
 }
@@ -48,19 +45,12 @@ type Stack struct {
 	Found bool
 	// processes are the components that are children of this process.
 	processes map[string]*process.Process
-	registry  Registry
 }
 
 // Up starts a sandbox and returns when everything in it answers. If it cannot, or the
 // context ends before, everything it started is ended again, and only the logs are
 // left.
 func Up(ctx context.Context, c Config) (*Stack, error) {
-	if err := errors.Join(
-		requirePort(c.APIServerPort, "--apiserver-port"),
-		requirePort(c.LinodePort, "--linode-port"),
-	); err != nil {
-		return nil, err
-	}
 	dir, made, err := makeDirectory(c.Dir)
 	if err != nil {
 		return nil, err
@@ -76,7 +66,7 @@ func Up(ctx context.Context, c Config) (*Stack, error) {
 		return nil, err
 	}
 	if old != nil && old.Running() {
-		return &Stack{State: old, Found: true, registry: c.Registry}, nil
+		return &Stack{State: old, Found: true}, nil
 	}
 	if old != nil {
 		made = old.MadeDir
@@ -85,20 +75,9 @@ func Up(ctx context.Context, c Config) (*Stack, error) {
 }
 
 func (c Config) up(ctx context.Context, dir string, made bool) (*Stack, error) {
-	owner, err := process.Identify(os.Getpid())
-	if err != nil {
-		return nil, fmt.Errorf("identify this process: %w", err)
-	}
 	s := &Stack{
-		State: &State{
-			Dir: dir, MadeDir: made, Owner: owner, Bound: c.Guard != nil, Began: time.Now(),
-			Cluster: c.Cluster, Flux: c.Flux, BinDirs: c.Programs.Dirs(),
-		},
+		State:     &State{Dir: dir, MadeDir: made, Cluster: c.Cluster, BinDirs: c.Programs.Dirs()},
 		processes: map[string]*process.Process{},
-		registry:  c.Registry,
-	}
-	if err := s.registry.add(dir); err != nil {
-		return nil, err
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("not ready within %s", readyWithin))
 	defer cancel()
@@ -113,7 +92,7 @@ func (c Config) up(ctx context.Context, dir string, made bool) (*Stack, error) {
 func (s *Stack) abandon(ctx context.Context, reason error) error {
 	cancelled := ctx.Err() != nil
 	// The clearing up must not be cancelled as well.
-	err := errors.Join(s.end(context.WithoutCancel(ctx)), s.registry.remove(s.Dir))
+	err := s.end(context.WithoutCancel(ctx))
 	if err == nil && cancelled {
 		err = layout(s.Dir).remove(s.MadeDir)
 	} else if err == nil {

@@ -2,10 +2,8 @@ package stack
 
 import (
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -100,7 +98,7 @@ func TestRemove(t *testing.T) {
 		if err := errors.Join(layout(dir).furnish(), writePKI(layout(dir)), s.save()); err != nil {
 			t.Fatal(err)
 		}
-		st := &Stack{State: s, registry: Registry(t.TempDir())}
+		st := &Stack{State: s}
 		if err := st.Down(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -110,24 +108,6 @@ func TestRemove(t *testing.T) {
 		}
 		if err := st.Down(t.Context()); err != nil {
 			t.Errorf("made %v: the second Down: %v", made, err)
-		}
-	}
-}
-
-func TestRequirePort(t *testing.T) {
-	listener, err := net.Listen("tcp", address(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	err = requirePort(port, "--linode-port")
-	if err == nil || !strings.Contains(err.Error(), strconv.Itoa(port)) || !strings.Contains(err.Error(), "--linode-port") {
-		t.Errorf("a port that is taken: %v", err)
-	}
-	listener.Close()
-	for _, free := range []int{0, port} {
-		if err := requirePort(free, "--linode-port"); err != nil {
-			t.Errorf("port %d: %v", free, err)
 		}
 	}
 }
@@ -163,7 +143,7 @@ func TestTokenFile(t *testing.T) {
 // Nothing may be reachable from another machine.
 func TestLoopbackOnly(t *testing.T) {
 	w := wiring{layout: "/sb", port: func(string, string) int { return 4711 }}
-	for _, c := range (Config{}).components() {
+	for _, c := range components() {
 		for _, arg := range c.args(w) {
 			flag, value, _ := strings.Cut(arg, "=")
 			listens := strings.Contains(flag, "listen") || strings.Contains(flag, "addr")
