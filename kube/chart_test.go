@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,15 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite the files that are generated from the chart's schema and from the CRDs")
+
+// often are the values in the table of the README: those that many users set.
+var often = []string{
+	"settings.clusterName", "settings.clusterID", "settings.mode", "settings.featureGates.capacityBuffer",
+	"settings.featureGates.nodeOverlay", "settings.featureGates.nodeRepair", "apiToken", "existingSecret", "region",
+	"controller.image.repository", "controller.image.digest", "gitops.enabled", "gitops.separate", "gitops.eventsAddr",
+	"tenants", "crds.install", "crds.keep", "policies.tenancy", "networkPolicy.egress", "metadataPolicy",
+	"serviceMonitor.enabled", "prometheusRule.enabled", "dashboards.enabled",
+}
 
 // TestChartDocuments compares values.yaml, the defaults that templates fill in, and the table of the README with
 // values.schema.json.
@@ -33,7 +43,11 @@ func TestChartDocuments(t *testing.T) {
 	if !ok {
 		t.Fatal("chart/README.md has no markers for the table of values")
 	}
-	generated(t, "chart/README.md", before+from+"| value | default | |\n|---|---|---|\n"+schema.rows("")+to+after)
+	rows := schema.rows("")
+	if n := strings.Count(rows, "\n"); n != len(often) {
+		t.Errorf("the schema has %d of the %d values of the table", n, len(often))
+	}
+	generated(t, "chart/README.md", before+from+"| value | default | |\n|---|---|---|\n"+rows+to+after)
 }
 
 // TestChartFiles compares the files of the chart with their sources: Helm packs no file from outside the chart.
@@ -133,7 +147,7 @@ func (s setting) yaml(indent string, bare bool) string {
 	return b.String()
 }
 
-// rows are the rows of the table of settings.
+// rows are the rows of the table with the settings that are often set.
 func (s setting) rows(prefix string) string {
 	var b strings.Builder
 	s.each(func(name string, below setting) {
@@ -141,7 +155,9 @@ func (s setting) rows(prefix string) string {
 			b.WriteString(below.rows(prefix + name + "."))
 			return
 		}
-		fmt.Fprintf(&b, "| `%s%s` | `%s` | %s |\n", prefix, name, flow(below.Default), below.Description)
+		if slices.Contains(often, prefix+name) {
+			fmt.Fprintf(&b, "| `%s%s` | `%s` | %s |\n", prefix, name, flow(below.Default), below.Description)
+		}
 	})
 	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 // A Function is the entry of a function in the reference.
 type Function struct {
 	Group     string // its heading
+	Terraform bool   // whether Terraform has it, with the same meaning but for a few cases
 	Name      string
 	Signature string
 	Doc       string
@@ -219,7 +220,14 @@ func (w *reference) requirements() {
 func (w *reference) functions(functions []Function) {
 	w.line("## Functions")
 	w.line("All functions are pure: they cannot read the time, random numbers, the environment or the network. " +
-		"Results of requirement functions are shown in Kubernetes notation.")
+		"Results of requirement functions are shown in Kubernetes notation. `lkeplan explain NAME` describes each function.")
+	var terraform []string
+	for _, f := range functions {
+		if f.Terraform {
+			terraform = append(terraform, "`"+f.Name+"`")
+		}
+	}
+	functions = slices.DeleteFunc(slices.Clone(functions), func(f Function) bool { return f.Terraform })
 	for len(functions) > 0 {
 		group := functions[0].Group
 		w.line("### " + group)
@@ -231,4 +239,9 @@ func (w *reference) functions(functions []Function) {
 		}
 		w.table([]string{"function", "meaning", "example", "result"}, rows)
 	}
+	w.line("### Functions of Terraform")
+	w.line("These have the meaning of [Terraform's functions](https://developer.hashicorp.com/terraform/language/functions). " +
+		"Exceptions: the sum of an empty list is 0, `merge` returns null if all arguments are null, `jsondecode` and " +
+		"`yamldecode` refuse duplicate keys, and `yamldecode` refuses anchors and aliases.")
+	w.line(strings.Join(terraform, ", "))
 }

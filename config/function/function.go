@@ -45,8 +45,8 @@ func Reference() ([]schemas.Function, error) {
 				return nil, fmt.Errorf("evaluate the example %s: %w", row.example, err)
 			}
 			list = append(list, schemas.Function{
-				Group: group.title, Name: row.name(), Signature: row.signature, Doc: row.doc,
-				Example: row.example, Result: result,
+				Group: group.title, Terraform: group.terraform, Name: row.name(), Signature: row.signature,
+				Doc: row.doc, Example: row.example, Result: result,
 			})
 		}
 	}

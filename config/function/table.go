@@ -28,20 +28,21 @@ func (r row) name() string {
 
 // A group is a heading of the reference with its functions.
 type group struct {
-	title string
-	rows  []row
+	title     string
+	terraform bool // whether Terraform has the same functions: see testdata/facts.txt
+	rows      []row
 }
 
 // groups returns all functions in the order of the reference.
 func groups(files Files) []group {
 	return []group{
-		{"Requirements", requirementFunctions()},
-		{"Numbers", numberFunctions()},
-		{"Text", textFunctions()},
-		{"Lists, sets and maps", collectionFunctions()},
-		{"Files", fileFunctions(files)},
-		{"Conversion", conversionFunctions()},
-		{"Errors", errorFunctions()},
+		{"Requirements", false, requirementFunctions()},
+		{"Numbers", true, numberFunctions()},
+		{"Text", true, textFunctions()},
+		{"Lists, sets and maps", true, collectionFunctions()},
+		{"Files", false, fileFunctions(files)},
+		{"Conversion", true, conversionFunctions()},
+		{"Errors", true, errorFunctions()},
 	}
 }
 
