@@ -26,7 +26,7 @@ var dynamic = map[string]struct{ dir, names string }{
 }
 
 // TestEventsAreDocumented compares the reasons of events in the code with the page about
-// them.
+// them, and with the table of the reasons of NodePlans.
 func TestEventsAreDocumented(t *testing.T) {
 	scan := events{constants: map[string]string{}, reasons: map[string]bool{}}
 	var files []*ast.File
@@ -60,18 +60,25 @@ func TestEventsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	nodePlans, err := os.ReadFile("schemas/nodeplan.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ofNodePlans, _ := strings.Cut(string(nodePlans), "\n| reason |")
+	ofNodePlans, _, _ = strings.Cut(ofNodePlans, "\n\n")
 	documented := map[string]bool{}
-	for _, match := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, match := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(string(page)+ofNodePlans, -1) {
 		documented[match[1]] = true
 	}
+	delete(documented, "Progressing") // it is Flux's own
 	for _, reason := range slices.Sorted(maps.Keys(scan.reasons)) {
 		if !documented[reason] {
-			t.Errorf("kube/observability/events.md does not have the reason %s", reason)
+			t.Errorf("neither kube/observability/events.md nor schemas/nodeplan.md has the reason %s", reason)
 		}
 		delete(documented, reason)
 	}
 	for reason := range documented {
-		t.Errorf("kube/observability/events.md has the reason %s, which no event has", reason)
+		t.Errorf("one of these pages has the reason %s, which no event has", reason)
 	}
 }
 

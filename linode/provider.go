@@ -1,19 +1,20 @@
-// Package linode is Karpenter's CloudProvider on Linode.
+// Package linode lets Karpenter create and delete Linodes: Provider is its CloudProvider. The
+// controller gives it the Machines and Orders of one mode, linode/lke or linode/instance.
 //
-// A NodeClaim becomes a Linode in three steps that never wait for one another:
-// Provider.Create picks a plan type and answers at once with a pending provider
-// id; on LKE the Syncer of package lke sees the claim, asks LKE for a slot in a node pool, and writes the
-// Linode's id on the claim; the EarlyBinder prepares the Node when it joins. What to ask
-// of LKE is decided in linode/capacity, which is pure.
+// A NodeClaim becomes a Linode in three steps, none of which waits for another:
+// Provider.Create chooses a plan type and returns at once with a pending provider
+// ID. On LKE, the Syncer of package lke sees the claim, requests a slot in a node pool from LKE, and writes
+// the Linode's ID on the claim. The EarlyBinder prepares the Node when it joins. linode/capacity, which is
+// pure, decides what to request.
 //
 // In more detail: Chooser.Choose takes the cheapest plan type (linode/instancetype) for which the limits have
 // capacity (linode/limits), and writes what the scheduler needs on the claim. The loop (linode/loop) waits a
 // moment for more claims. The Syncer polls pools and claims, calls capacity.Decide, and raises the count of a pool
 // or creates one (linode/api). When a later poll shows an instance in a slot, it is bound to the oldest claim.
 //
-// In instance mode linode/instance replaces LKE: Orders, Machines and Rules are the border, and no code on
-// this side of it depends on the mode. The package does not depend on HCL or Git; it reads NodePools and
-// LinodeNodeClasses from the API server.
+// In instance mode, linode/instance replaces linode/lke. Code of this package uses either of them through the
+// interfaces Orders, Machines and Rules, and does not depend on the mode. The package does not depend on HCL or
+// Git: it reads NodePools and LinodeNodeClasses from the API server.
 package linode
 
 import (

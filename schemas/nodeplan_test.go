@@ -38,20 +38,20 @@ func TestNodePlanReference(t *testing.T) {
 	golden.File(t, nodePlanDoc, []byte(want))
 }
 
-// tables returns the tables of spec and status, and of the objects in them.
+// tables returns the tables of the spec with its objects, and of the status.
 func tables(t *testing.T) string {
 	t.Helper()
 	for _, definition := range definitions(t) {
 		if definition.Spec.Names.Kind == "NodePlan" {
 			schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
-			return table("spec", schema.Properties["spec"]) + table("status", schema.Properties["status"])
+			return table("spec", schema.Properties["spec"], true) + table("status", schema.Properties["status"], false)
 		}
 	}
 	t.Fatal("no definition of NodePlan")
 	return ""
 }
 
-func table(path string, schema apiextensionsv1.JSONSchemaProps) string {
+func table(path string, schema apiextensionsv1.JSONSchemaProps, nested bool) string {
 	var rows, inner strings.Builder
 	fmt.Fprintf(&rows, "### `%s`\n\n| field | value | default | meaning |\n|---|---|---|---|\n", path)
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
@@ -65,8 +65,8 @@ func table(path string, schema apiextensionsv1.JSONSchemaProps) string {
 		}
 		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", name, kind(field), standard,
 			strings.Join(strings.Fields(field.Description), " "))
-		if object := element(field); len(object.Properties) > 0 && name != "conditions" {
-			inner.WriteString(table(path+"."+name, object))
+		if object := element(field); nested && len(object.Properties) > 0 {
+			inner.WriteString(table(path+"."+name, object, nested))
 		}
 	}
 	return rows.String() + "\n" + inner.String()

@@ -1,14 +1,13 @@
-// Package rollout decides how a revision proves itself: which of its pools go first, how
-// many of their nodes are replaced until the new ones are known to be good, and when the
-// revision is taken for failed.
+// Package rollout decides how a revision is tested on a first wave of nodes: which pools are in the
+// wave, how many of their nodes are replaced, and when the wave has succeeded or failed. The
+// reconciler of NodePlans calls it if spec.rollout is set.
 //
-// It is pure. What is known between two decisions is a RolloutStatus, which is kept in the
-// status of a NodePlan: a phase, and which nodes are new, by their names. New are nodes with
-// the hash of the wave that were not there before it. Time is the sum of what passes between
-// two looks at them, by the clock of who looks: no time that is read in the cluster is compared
-// with it, and none counts while no controller looks. What is not the revision's fault stops its
-// clock: that Linode has no capacity, or that budgets and PodDisruptionBudgets hold the nodes
-// that are to go.
+// It is pure. Between two decisions the state is a RolloutStatus in the status of the NodePlan: a
+// phase, and the names of the new nodes. A node is new if it has the hash of the wave and did not
+// exist before the wave. The controller measures the time between two checks. Timestamps from the
+// cluster are not used, and time without a running controller does not count. Neither does time
+// while Linode has no capacity, or while budgets or PodDisruptionBudgets block the replacement of all
+// outdated nodes.
 package rollout
 
 import (

@@ -1,16 +1,18 @@
-// Package simulate finds out which nodes some pods would get of NodePools, and which of
-// the pods none: by Karpenter's own scheduler and by the provider's own choice of plan
-// types, in this process, without a cluster.
+// Package simulate predicts which nodes pods get, in this process and without a cluster: the
+// command simulate, "diff --simulate", tests of configurations and "why pod" use it. Karpenter's
+// own scheduler places the pods, and the controller's linode.Chooser chooses the plan types.
 //
-// Run and Change begin without nodes, for a configuration and for one that takes its place; Place takes the pods that wait in
-// a cluster as it is. Each works on a cluster in memory in these steps: package workload reads the pods; the usable pools and
-// the nodes of static pools are created; passes of Karpenter's scheduler (pass.go; packing.go for many pods, spread.go for
-// those that spread over nodes) place pods until no more get a node, and linode.Chooser chooses the plan type of each node, as
-// the controller does. refusal.go explains the pods that are left, and consolidation.go carries out what package disrupt finds
-// with Karpenter's own methods.
+// Run begins without nodes. Change starts with the nodes that Run has found for the base, and
+// replaces them as the head asks. Place answers for the pending pods of an existing cluster.
 //
-// It is pure: objects, prices and pods come in, nodes and refusals go out, the same ones
-// each time. It reads no files and keeps nothing from one simulation to the next.
+// Each of them builds a cluster in memory. Package workload reads the pods. The usable pools and the
+// nodes of static pools are created, and passes of the scheduler (pass.go) place pods until no more
+// get a node; packing.go places many equal pods, and spread.go those that spread over nodes.
+// refusal.go explains why the remaining pods get no node. consolidation.go carries out the commands
+// that package disrupt finds with Karpenter's own methods.
+//
+// The package is pure: its input is objects, prices and pods, it reads no files, it keeps nothing
+// between simulations, and the same input has the same result, except where Karpenter chooses at random.
 package simulate
 
 import (

@@ -17,7 +17,7 @@ fi
 # One version, which Go's checksum database protects from changes.
 # No branch and no "latest", which can be another version tomorrow.
 [[ ${VERSION:-} =~ ^(v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?|[0-9a-f]{40})$ ]] ||
-  fail 'the input "version" must be a release, such as v0.3.0, or a commit of 40 digits; or name a program in "binary"'
+  fail 'the input "version" must be a commit of 40 digits or a release; or name a program in "binary"'
 
 bin=$RUNNER_TEMP/lkeplan-bin
 cd "$RUNNER_TEMP" # here no file of the pull request can affect the build
