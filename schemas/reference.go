@@ -66,6 +66,7 @@ func (w *reference) bounds(bounds []Bound) {
 // A reference is a page under construction.
 type reference struct {
 	strings.Builder
+	metadata string // the first block with a metadata block, which is the same in all of them
 }
 
 // line writes a paragraph or a heading.
@@ -108,11 +109,17 @@ func (w *reference) tests() {
 	w.block(Run, 3, "")
 	var rows [][]string
 	for _, v := range TestValues() {
-		rows = append(rows, []string{"`" + v.Name + "`", v.When, v.Doc})
+		ofPolicies := slices.ContainsFunc(PlanAttributes(), func(a PlanAttribute) bool { return v.Name == "plan."+a.Group+"."+a.Name })
+		if !ofPolicies {
+			rows = append(rows, []string{"`" + v.Name + "`", v.When, v.Doc})
+		}
 	}
 	w.line("Assertions can refer to `var`, `local`, `cluster`, `pool`, `node_class` and `module` as in the " +
 		"directory, and to:")
 	w.table([]string{"value", "requires", "meaning"}, rows)
+	w.line("With `base`, `plan.objects`, `plan.nodes` and `plan.cost` have the values that [policies](#policy-name) use. " +
+		"`plan.nodes.total` and `plan.cost.current` also require one of `snapshot`, `pods` and `workloads`. So do the other " +
+		"values of `plan.nodes` if the nodes of a pool are replaced.")
 }
 
 // block documents a block, and below it its nested blocks.
@@ -122,6 +129,13 @@ func (w *reference) block(block Block, level int, around string) {
 		title += " in `" + around + "`"
 	}
 	w.line(strings.Repeat("#", level) + " " + title)
+	if block.Type == Metadata.Type && w.metadata != "" {
+		w.line("The same as in `" + w.metadata + "`.")
+		return
+	}
+	if block.Type == Metadata.Type {
+		w.metadata = around
+	}
 	w.line(block.About())
 	var rows [][]string
 	for _, arg := range block.Args {
