@@ -38,7 +38,7 @@ func TestPoolsAreCorrectedInPlace(t *testing.T) {
 		},
 		{"tags", func(p *Pool) { p.Tags = p.Tags[:1] }, attempt{}, []string{"correct tags of pool 1", grow}},
 		{
-			"the pool is of a release that did not mark it", func(p *Pool) { p.Tags = shaped.Tags }, attempt{},
+			"the mark was removed", func(p *Pool) { p.Tags = shaped.Tags }, attempt{},
 			[]string{"correct mark of pool 1", grow},
 		},
 		{
