@@ -121,6 +121,9 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 		for _, set := range s.Sets {
 			list.Items = append(list.Items, *set.DeepCopy()) // Karpenter takes terms of their affinities off them
 		}
+		if len(s.Sets) > 0 {
+			list.Items = append(list.Items, *emptyDaemon())
+		}
 	case *policyv1.PodDisruptionBudgetList:
 		list.Items = values(s.Budgets, o)
 	case *corev1.NamespaceList: // none is known: selectors of namespaces select none

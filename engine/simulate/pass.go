@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
+	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 )
 
@@ -138,6 +139,9 @@ func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without pool
 func (w *cluster) copies() (daemons []*corev1.Pod) {
 	for _, pod := range w.daemons {
 		daemons = append(daemons, pod.DeepCopy())
+	}
+	if len(daemons) > 0 {
+		daemons = append(daemons, daemonset.PodForDaemonSet(emptyDaemon()))
 	}
 	return daemons
 }

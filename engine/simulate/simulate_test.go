@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 			if result.Consolidated != nil {
 				got += nodesText(result.Consolidated.Nodes)
 			}
-			for range 3 {
+			for range 19 {
 				if again, err := simulate.Run(t.Context(), in); err != nil || cmp.Diff(result, again) != "" {
 					t.Fatalf("another time it is another: %v %s", err, cmp.Diff(result, again))
 				}
