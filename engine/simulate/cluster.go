@@ -59,6 +59,7 @@ type cluster struct {
 	shortfalls      []Shortfall
 	notes           []string
 	presumed        string // a note on LKE's own DaemonSets
+	anew            bool   // see Input
 }
 
 // settings are those of the controller where it is given none, without what only
@@ -76,7 +77,7 @@ func settings(ctx context.Context) context.Context {
 
 func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
-	w.workloads = slices.Clone(in.Workloads)
+	w.workloads, w.anew = slices.Clone(in.Workloads), in.anew
 	for i := range w.workloads {
 		w.workloads[i].Name = plain(w.workloads[i].Name)
 	}

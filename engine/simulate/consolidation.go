@@ -22,6 +22,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -56,7 +57,8 @@ type Consolidated struct {
 func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.Pod) (*consolidation, error) {
 	now := disrupt.NewClock()
 	w.clock, w.store.Budgets = now, in.Budgets
-	e := &consolidation{cluster: w, now: now, stuck: map[string]string{}, pending: pending, out: newConsolidated()}
+	e := &consolidation{cluster: w, now: now, pending: pending}
+	e.forget()
 	for _, pool := range w.dynamic {
 		ready(pool)
 	}
@@ -66,8 +68,11 @@ func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.P
 	return e, e.run(ctx, in.Consolidate.Steps)
 }
 
-func newConsolidated() *Consolidated {
-	return &Consolidated{Steps: []Move{}, Held: []Kept{}, Notes: []string{}}
+// forget starts anew with the nodes that exist.
+func (e *consolidation) forget() {
+	e.out = &Consolidated{Steps: []Move{}, Held: []Kept{}, Notes: []string{}}
+	e.stuck, e.stays = map[string]string{}, map[string]bool{}
+	e.blocked = disrupt.Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
 }
 
 // run takes steps until nothing changes any more, or so many.
@@ -92,6 +97,8 @@ type consolidation struct {
 	now     *disrupt.Clock
 	pending []*corev1.Pod
 	stuck   map[string]string // nodes whose replacement was unavailable, and why
+	stays   map[string]bool   // nodes for which Single finds nothing, as long as no step may change that
+	blocked disrupt.Blocked
 	out     *Consolidated
 	slow    bool
 	changed bool // pools have been declared anew since nodes were made
@@ -150,7 +157,7 @@ func (e *consolidation) step(ctx context.Context) error {
 		return fmt.Errorf("simulate consolidation: %w", err)
 	case found.Command == nil:
 		e.out.Ended = true
-		e.keptNodes(found.Blocked)
+		e.keptNodes(e.blocked)
 		return nil
 	}
 	return e.carryOut(ctx, found.Command)
@@ -162,8 +169,11 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 	e.store.Bound[""] = waiting
 	state, err := e.karpenterState(ctx)
 	return disrupt.Cluster{
-		Client: e.store, Provider: e.provider, State: state, Clock: e.now, Prices: e.prices(),
-		Except: func(kind disrupt.Kind, node string) bool { return e.stuck[stuckAs(kind, node)] != "" },
+		Client: e.store, Provider: e.offered(), State: state, Clock: e.now, Prices: e.prices(),
+		Except: func(kind disrupt.Kind, node string) bool {
+			return e.stuck[stuckAs(kind, node)] != "" || kind == disrupt.Single && e.stays[node]
+		},
+		NotFound: func(node string) { e.stays[node] = true }, Blocked: e.blocked,
 		Gate:   func(m disruption.Method) disruption.Method { return disrupt.Gate(m, e.policies, e.now.Now) },
 	}, err
 }
@@ -256,8 +266,55 @@ func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) 
 		return err
 	}
 	e.out.Steps = append(e.out.Steps, move)
-	e.pending, err = e.place(ctx, e.pending)
-	return err
+	waited := len(e.pending)
+	if e.pending, err = e.place(ctx, e.pending); err != nil {
+		return err
+	}
+	if waited > 0 || e.anew {
+		clear(e.stays) // pods that wait take room
+		return nil
+	}
+	touched := map[string]bool{}
+	for _, m := range slices.Concat(old, fresh) {
+		touched[m.pool()] = true
+	}
+	for _, node := range targets {
+		touched[e.store.Nodes[node].Labels[karpv1.NodePoolLabelKey]] = true
+	}
+	e.revisit(touched)
+	return nil
+}
+
+// revisit has Single look again at the nodes whose pods could run on nodes of some pools, which have other nodes or less room
+// than before. Pods of other pools find what they found.
+func (e *consolidation) revisit(pools map[string]bool) {
+	for _, load := range e.workloads {
+		if dividesNodes(load.Pod.Spec) {
+			clear(e.stays)
+			return
+		}
+	}
+	may := make([]bool, len(e.workloads)) // run on nodes of the pools
+	for i, load := range e.workloads {
+		pod := pendingPod(load.Pod)
+		if len(pod.Spec.TopologySpreadConstraints) > 0 { // which count nodes with taints as well
+			pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		}
+		for name := range pools {
+			if pool := e.store.Pools[name]; pool == nil {
+				may[i] = true
+			} else if _, ok := instancetype.ForPod(pool, pod); ok {
+				may[i] = true
+			}
+		}
+	}
+	for node := range e.stays {
+		on := e.store.Bound[node]
+		if len(on) == 0 || pools[e.store.Nodes[node].Labels[karpv1.NodePoolLabelKey]] ||
+			slices.ContainsFunc(on, func(pod *corev1.Pod) bool { return may[e.of[pod.UID]] }) {
+			delete(e.stays, node)
+		}
+	}
 }
 
 // fail takes back what was made for a command that cannot be carried out.
@@ -428,7 +485,8 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.changed, e.stuck, e.out = true, map[string]string{}, newConsolidated()
+	e.forget()
+	e.changed = true
 	e.dynamic, e.static, e.notes = nil, nil, nil
 	if err := e.redeclare(ctx, head.Objects); err != nil {
 		return nil, err

@@ -108,9 +108,9 @@ func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without pool
 		return none, err
 	}
 	nodes := cluster.DeepCopyNodes().Active()
-	offered := map[string][]*cloudprovider.InstanceType{}
+	offered, provider := map[string][]*cloudprovider.InstanceType{}, w.offered()
 	for _, pool := range w.dynamic {
-		if offered[pool.Name], err = w.provider.GetInstanceTypes(ctx, pool); err != nil {
+		if offered[pool.Name], err = provider.GetInstanceTypes(ctx, pool); err != nil {
 			return none, err
 		}
 	}

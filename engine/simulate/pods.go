@@ -158,6 +158,24 @@ func ambiguousTopology(spec corev1.PodSpec) string {
 			keys = append(keys, t.TopologyKey)
 		}
 	}
+	return divides(keys)
+}
+
+// dividesNodes reports whether pods spread, gather or stay apart by a label that divides the nodes of a cluster into groups.
+func dividesNodes(spec corev1.PodSpec) bool {
+	var keys []string
+	for _, c := range spec.TopologySpreadConstraints {
+		keys = append(keys, c.TopologyKey)
+	}
+	for _, t := range AffinityTerms(spec.Affinity) {
+		keys = append(keys, t.TopologyKey)
+	}
+	return divides(keys) != ""
+}
+
+// divides is the first key of a label by which nodes are in groups: on LKE all nodes of a cluster are in one zone and one region,
+// and each has its own name.
+func divides(keys []string) string {
 	certain := []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
 	i := slices.IndexFunc(keys, func(key string) bool { return !slices.Contains(certain, key) })
 	if i < 0 {

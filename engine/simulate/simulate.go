@@ -42,6 +42,8 @@ type Input struct {
 	AssumeLKE bool
 	// Consolidate has what Karpenter does afterwards simulated, too; nil: it is not.
 	Consolidate *Consolidation
+
+	anew bool // tests set it: nothing is remembered from one step to the next
 }
 
 // Pods are the pods that a cluster has, and what goes with them.

@@ -24,6 +24,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,9 +56,13 @@ type Cluster struct {
 	Clock    *Clock
 	// Prices are what all nodes of each pool cost, as offerings have it.
 	Prices map[string]float64
-	// Except reports nodes whose replacement was tried and unavailable, by the kind of
-	// the command.
+	// Except reports nodes for which a command of the kind is not tried: their replacement was unavailable, or nothing was
+	// found for them and nothing has changed that could matter to them.
 	Except func(kind Kind, node string) bool
+	// NotFound is called for each node for which Single finds nothing while the budget of its pool allows a removal.
+	NotFound func(node string)
+	// Blocked is why nodes stay; Next adds to it.
+	Blocked Blocked
 	// Gate returns a method as it acts in this cluster.
 	Gate func(disruption.Method) disruption.Method
 }
@@ -87,14 +92,12 @@ type Command struct {
 
 // Found is what Next has found.
 type Found struct {
-	Command *Command // nil where nothing goes any more
-	Blocked Blocked  // why nodes stay, where nothing goes
+	Command *Command // nil if nothing goes any more
 	Slow    bool     // Karpenter stopped a search after a minute: another run may find more
 }
 
 // Next finds the next command, now or when a budget next lets some node go.
 func (c Cluster) Next(ctx context.Context) (Found, error) {
-	blocked := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
 	pools := &karpv1.NodePoolList{}
 	if err := c.Client.List(ctx, pools); err != nil {
 		return Found{}, err
@@ -102,14 +105,14 @@ func (c Cluster) Next(ctx context.Context) (Found, error) {
 	slow := false
 	for now := range budgetChanges(pools.Items, c.Clock.Now()) {
 		c.Clock.now = now
-		r := c.round(blocked)
+		r := c.round(c.Blocked)
 		command, err := r.next(ctx)
 		slow = slow || r.slow
 		if err != nil || command != nil {
 			return Found{Command: command, Slow: slow}, err
 		}
 	}
-	return Found{Blocked: blocked, Slow: slow}, nil
+	return Found{Slow: slow}, nil
 }
 
 // round is one turn of Karpenter's disruption controller.
@@ -170,6 +173,11 @@ func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 		total.TotalCost = r.Prices[pool]
 		totals[pool] = total
 	}
+	allowed, err := disruption.BuildDisruptionBudgetMapping(ctx, r.State, r.Clock, r.Client, r.Provider, r.blocked,
+		method.Reason())
+	if err != nil {
+		return nil, fmt.Errorf("read budgets: %w", err)
+	}
 	groups := [][]*disruption.Candidate{candidates}
 	if single, ok := method.(*disruption.SingleNodeConsolidation); ok {
 		groups = inTurn(ctx, single, candidates)
@@ -181,9 +189,12 @@ func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 		if len(group) == 0 {
 			continue
 		}
-		command, err := r.compute(ctx, kind, totals, group)
+		command, err := r.compute(ctx, kind, totals, maps.Clone(allowed), group)
 		if err != nil || command != nil {
 			return command, err
+		}
+		if c := group[0]; kind == Single && allowed[c.NodePool.Name] > 0 {
+			r.NotFound(c.Name())
 		}
 	}
 	return nil, nil
@@ -191,16 +202,12 @@ func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 
 // compute has a method decide on candidates.
 func (r *round) compute(
-	ctx context.Context, kind Kind, totals map[string]disruption.NodePoolTotals, candidates []*disruption.Candidate,
+	ctx context.Context, kind Kind, totals map[string]disruption.NodePoolTotals, allowed map[string]int,
+	candidates []*disruption.Candidate,
 ) (*Command, error) {
 	method := r.Gate(r.method(kind))
 	if balancing, ok := method.(disruption.NodePoolTotalsSetter); ok {
 		balancing.SetNodePoolTotals(totals)
-	}
-	allowed, err := disruption.BuildDisruptionBudgetMapping(ctx, r.State, r.Clock, r.Client, r.Provider, r.blocked,
-		method.Reason())
-	if err != nil {
-		return nil, fmt.Errorf("read budgets: %w", err)
 	}
 	began := time.Now()
 	commands, err := method.ComputeCommands(ctx, allowed, candidates...)

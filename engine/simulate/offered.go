@@ -1,0 +1,55 @@
+package simulate
+
+import (
+	"context"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// offered is the provider as long as no node changes. It offers a pool only the plan types that the pool allows or that its
+// nodes have, because Karpenter looks at each plan type of each pool again for each node that may go: with 30 pools, that
+// was two thirds of the time. Karpenter leaves the others out later, except that they are domains of a topology; it
+// offers all plan types if a pod spreads or gathers by a label of plan types.
+type offered struct {
+	cloudprovider.CloudProvider
+	all   bool
+	has   map[string]map[string]bool // the plan types of the nodes of each pool
+	known map[string][]*cloudprovider.InstanceType
+}
+
+func (w *cluster) offered() *offered {
+	o := &offered{CloudProvider: w.provider, all: w.anew, has: map[string]map[string]bool{}, known: map[string][]*cloudprovider.InstanceType{}}
+	for _, m := range w.made {
+		if o.has[m.pool()] == nil {
+			o.has[m.pool()] = map[string]bool{}
+		}
+		o.has[m.pool()][m.plan()] = true
+	}
+	for _, load := range w.workloads {
+		o.all = o.all || dividesNodes(load.Pod.Spec)
+	}
+	return o
+}
+
+// GetInstanceTypes implements cloudprovider.CloudProvider.
+func (o *offered) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
+	if types, known := o.known[pool.Name]; known {
+		return types, nil
+	}
+	types, err := o.CloudProvider.GetInstanceTypes(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	want := instancetype.RequirementsOf(pool)
+	var fit []*cloudprovider.InstanceType
+	for _, it := range types {
+		if o.all || o.has[pool.Name][it.Name] || it.Requirements.Intersects(want) == nil {
+			fit = append(fit, it)
+		}
+	}
+	o.known[pool.Name] = fit
+	return fit, nil
+}
