@@ -19,19 +19,18 @@ const ignoreDirective = "lkeplan:ignore"
 // It is on the line above a block, an argument or an element, or at the end of its line. Above a block,
 // it applies to everything in the block. JSON has no comments.
 type Ignore struct {
-	Name   string // "" if missing
-	Reason string // "" if missing
-	Range  hcl.Range
+	Name string
 
+	file        string
 	first, last int // the lines that it applies to
 }
 
 // Covers reports whether the comment applies to a place.
 func (i Ignore) Covers(at *hcl.Range) bool {
-	return at != nil && at.Filename == i.Range.Filename && i.first <= at.Start.Line && at.Start.Line <= i.last
+	return at != nil && at.Filename == i.file && i.first <= at.Start.Line && at.Start.Line <= i.last
 }
 
-// Ignores returns the comments that suppress findings, by file and line.
+// Ignores returns the comments that suppress findings.
 func Ignores(files map[string]*hcl.File) []Ignore {
 	var all []Ignore
 	for name, file := range files {
@@ -41,7 +40,6 @@ func Ignores(files map[string]*hcl.File) []Ignore {
 		}
 		all = append(all, ignoresIn(name, file.Bytes, body)...)
 	}
-	slices.SortFunc(all, func(a, b Ignore) int { return CompareRanges(&a.Range, &b.Range) })
 	return all
 }
 
@@ -58,12 +56,13 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 		if ownLine {
 			commented[line] = true
 		}
-		ignore, ok := parseIgnore(token)
-		if !ok {
+		rule := ignored(token)
+		if rule == "" {
 			continue
 		}
-		if !ownLine {
-			ignore.first = line
+		ignore := Ignore{Name: rule, file: name, first: line, last: line}
+		if ownLine {
+			ignore.first = 0
 		}
 		ignores = append(ignores, ignore)
 	}
@@ -71,31 +70,25 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 	for n := range slices.Backward(ignores) {
 		i := &ignores[n]
 		if i.first == 0 { // above: several comments all apply to the line after them
-			i.first = i.Range.Start.Line + 1
+			i.first = i.last + 1
 			for commented[i.first] {
 				i.first = max(i.first+1, after[i.first])
 			}
-			after[i.Range.Start.Line] = i.first
+			after[i.last] = i.first
 		}
 		i.last = lastLine(body, i.first)
 	}
 	return ignores
 }
 
-// parseIgnore reads a comment; ok is false for comments that suppress nothing.
-func parseIgnore(comment hclsyntax.Token) (ignore Ignore, ok bool) {
+// ignored is the rule that a comment ignores; "" if it ignores none.
+func ignored(comment hclsyntax.Token) string {
 	text := strings.TrimLeft(string(comment.Bytes), "#/* \t")
-	rest, ok := strings.CutPrefix(text, ignoreDirective)
-	if !ok || rest != "" && !strings.ContainsAny(rest[:1], " \t\r\n*") {
-		return Ignore{}, false
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(strings.TrimSpace(text), "*/"), ignoreDirective)
+	if words := strings.Fields(rest); ok && len(words) > 0 && strings.TrimLeft(rest, " \t\r\n") != rest {
+		return words[0]
 	}
-	rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "*/"))
-	start, length := comment.Range.Start, len(bytes.TrimRight(comment.Bytes, "\r\n"))
-	ignore.Range = comment.Range
-	ignore.Range.End = hcl.Pos{Line: start.Line, Column: start.Column + length, Byte: start.Byte + length}
-	ignore.Name, ignore.Reason, _ = strings.Cut(rest, " ")
-	ignore.Reason = strings.TrimSpace(ignore.Reason)
-	return ignore, true
+	return ""
 }
 
 // lastLine returns the last line of the outermost block or argument that starts on a line; the line

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -46,7 +45,7 @@ func findings(compiled Result, invalid map[config.Addr]bool, diags hcl.Diagnosti
 	if in.Partial || found.HasErrors() {
 		return found
 	}
-	return silence(found, compiled.Ignores, titles)
+	return silence(found, compiled.Ignores)
 }
 
 // Diagnose converts later findings in the objects of a directory into diagnostics, except for those
@@ -57,12 +56,9 @@ func (c Result) Diagnose(found []lint.Finding) (diags hcl.Diagnostics) {
 		objects[o.Addr] = o
 	}
 	for _, f := range found {
-		d := diagnostic(f, titles[f.Name], objects, c.Files)
-		if !slices.ContainsFunc(c.Ignores, func(i diag.Ignore) bool { return i.Name == f.Name && i.Covers(d.Subject) }) {
-			diags = append(diags, d)
-		}
+		diags = append(diags, diagnostic(f, titles[f.Name], objects, c.Files))
 	}
-	return diag.Append(nil, diag.Sort(diags)...)
+	return diag.Append(nil, diag.Sort(silence(diags, c.Ignores))...)
 }
 
 func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object,
@@ -70,7 +66,7 @@ func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.O
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  title,
-		Detail:   f.Message + more(f.Name),
+		Detail:   fmt.Sprintf("%s More: lkeplan explain %s.", f.Message, f.Name),
 		Extra:    RuleName(f.Name),
 	}
 	if f.Severity == lint.Warning {
@@ -85,8 +81,6 @@ func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.O
 	d.Subject, d.Expression, d.EvalContext = &origin.Range, origin.Expression, origin.Context
 	return d
 }
-
-func more(name string) string { return fmt.Sprintf(" More: lkeplan explain %s.", name) }
 
 // clusterRange is the location of an argument of the cluster block, or of the block if the argument
 // is missing.
@@ -108,53 +102,11 @@ func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 	return nil
 }
 
-// silence drops the warnings that comments silence, and reports invalid comments.
-func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]string) hcl.Diagnostics {
-	var complaints hcl.Diagnostics
-	complain := func(i diag.Ignore, name, message string) {
-		complaints = diag.Append(complaints, &hcl.Diagnostic{
-			Severity: hcl.DiagWarning,
-			Summary:  titles[name],
-			Detail:   message + more(name),
-			Subject:  &i.Range,
-			Extra:    RuleName(name),
-		})
-	}
-	rules := map[string][]*hcl.Diagnostic{} // warnings that are not silenced yet
-	for _, d := range found {
-		if name, ok := d.Extra.(RuleName); ok && d.Severity == hcl.DiagWarning {
-			rules[string(name)] = append(rules[string(name)], d)
-		}
-	}
-	known := map[string]lint.Rule{}
-	for _, rule := range lint.Rules() {
-		known[rule.Name] = rule
-	}
-	names := lint.Names()
-	silenced := map[*hcl.Diagnostic]bool{}
-	for _, i := range ignores {
-		rule, isKnown := known[i.Name]
-		before := len(rules[i.Name])
-		rules[i.Name] = slices.DeleteFunc(rules[i.Name], func(d *hcl.Diagnostic) bool {
-			silenced[d] = silenced[d] || i.Covers(d.Subject)
-			return silenced[d]
-		})
-		used := len(rules[i.Name]) < before
-		switch {
-		case i.Name == "":
-			complain(i, lint.IgnoreUnknown, "The comment does not name a rule to ignore. Write: lkeplan:ignore NAME reason.")
-		case !isKnown:
-			complain(i, lint.IgnoreUnknown, fmt.Sprintf("There is no rule %q.%s", i.Name, eval.DidYouMean(i.Name, names)))
-		case rule.Fatal:
-			complain(i, lint.IgnoreUnknown, fmt.Sprintf("%s reports errors, which cannot be ignored.", i.Name))
-		case !used && !rule.Pods: // pods may not have been checked
-			complain(i, lint.IgnoreUnused,
-				fmt.Sprintf("%s reports nothing here. Remove the comment.", i.Name))
-		case i.Reason == "":
-			complain(i, lint.IgnoreWithoutReason,
-				fmt.Sprintf("Add the reason after %s, for the next reader.", i.Name))
-		}
-	}
-	kept := slices.DeleteFunc(slices.Clone(found), func(d *hcl.Diagnostic) bool { return silenced[d] })
-	return append(kept, complaints...)
+// silence drops the warnings that comments silence.
+func silence(found hcl.Diagnostics, ignores []diag.Ignore) hcl.Diagnostics {
+	return slices.DeleteFunc(found, func(d *hcl.Diagnostic) bool {
+		name, _ := d.Extra.(RuleName)
+		return d.Severity == hcl.DiagWarning &&
+			slices.ContainsFunc(ignores, func(i diag.Ignore) bool { return i.Name == string(name) && i.Covers(d.Subject) })
+	})
 }

@@ -57,14 +57,13 @@ func TestLintGood(t *testing.T) {
 // TestEveryRuleIsDocumented: a document of each name, bad and good, for what
 // can be silenced; retired-plan needs a special catalogue, and others need pods.
 func TestEveryRuleIsDocumented(t *testing.T) {
-	for _, name := range lint.Names() {
+	elsewhere := []string{"retired-plan", "plan-out-of-stock", "plan-needs-capability"} // TestCatalogDeterminesKnownPlans
+	for _, rule := range lint.Rules() {
+		if rule.Fatal || rule.Pods || slices.Contains(elsewhere, rule.Name) {
+			continue
+		}
 		for _, dir := range []string{"bad", "good"} {
-			rule, _ := lint.Lookup(name)
-			elsewhere := []string{"retired-plan", "plan-out-of-stock", "plan-needs-capability"} // TestCatalogDeterminesKnownPlans
-			if slices.Contains(elsewhere, name) || name == lint.IgnoreWithoutReason || rule.Pods {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join("testdata/lint", dir, name+".lke.hcl")); err != nil {
+			if _, err := os.Stat(filepath.Join("testdata/lint", dir, rule.Name+".lke.hcl")); err != nil {
 				t.Error(err)
 			}
 		}
@@ -134,12 +133,12 @@ func TestIgnore(t *testing.T) {
 		{"above, with slashes", "// lkeplan:ignore uncapped-plan-size large pods\n" + pool, nil},
 		{"above, in a long comment", "/* lkeplan:ignore uncapped-plan-size large pods */\n" + pool, nil},
 		{"behind", strings.Replace(pool, "{", "{ # lkeplan:ignore uncapped-plan-size large pods", 1), nil},
-		{"without a reason", "# lkeplan:ignore uncapped-plan-size\n" + pool, []compile.RuleName{lint.IgnoreWithoutReason}},
-		{"without a name", "# lkeplan:ignore\n" + pool, []compile.RuleName{lint.IgnoreUnknown, "uncapped-plan-size"}},
+		{"without a reason", "# lkeplan:ignore uncapped-plan-size\n" + pool, nil},
+		{"without a name", "# lkeplan:ignore\n" + pool, []compile.RuleName{"uncapped-plan-size"}},
 		{"a line too far", "# lkeplan:ignore uncapped-plan-size large pods\n\n" + pool,
-			[]compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
+			[]compile.RuleName{"uncapped-plan-size"}},
 		{"above another block", "# lkeplan:ignore uncapped-plan-size large pods\nlocals {}\n\n" + pool,
-			[]compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
+			[]compile.RuleName{"uncapped-plan-size"}},
 		{"another word", "# lkeplan:ignored uncapped-plan-size\n" + pool, []compile.RuleName{"uncapped-plan-size"}},
 		{"in a string", "locals {\n  a = \"# lkeplan:ignore nothing\"\n}\n\n" + pool,
 			[]compile.RuleName{"uncapped-plan-size"}},

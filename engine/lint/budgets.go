@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -25,57 +24,13 @@ func concerns(b karpv1.Budget, reason karpv1.DisruptionReason) bool {
 }
 
 // always reports whether a budget applies at all times.
-func (c *checker) always(b karpv1.Budget) bool {
-	if b.Schedule == nil && b.Duration == nil {
-		return true
-	}
-	if b.Schedule == nil || b.Duration == nil {
-		return false
-	}
-	return c.covers(*b.Schedule, b.Duration.Duration)
-}
-
-// mostHits limits the work on the schedules of one input. It is enough for a year of some dozens of schedules that fire each
-// hour.
-const mostHits = 500_000
-
-// covers reports whether windows of the duration leave no gap in a year. It caches results.
-func (c *checker) covers(text string, duration time.Duration) bool {
-	key := fmt.Sprint(text, " ", duration)
-	covers, known := c.covered[key]
-	if !known {
-		covers = c.leavesNoGap(c.schedule(text), duration)
-		c.covered[key] = covers
-	}
-	return covers
-}
-
-func (c *checker) leavesNoGap(s cronSchedule, duration time.Duration) bool {
-	if s.err != nil || !s.fires {
-		return false
-	}
-	hit := s.cron.Next(aYear.Add(-time.Second))
-	if hit.Sub(aYear) > duration {
-		return false
-	}
-	for end := aYear.AddDate(1, 0, 0); hit.Before(end); c.hits++ {
-		next := s.cron.Next(hit)
-		if c.hits > mostHits || next.IsZero() || next.Sub(hit) > duration {
-			return false
-		}
-		if next.Sub(hit) < 10*time.Minute && hit.Sub(aYear) > 7*24*time.Hour {
-			return true // a schedule that fires so often shows its gaps within a week
-		}
-		hit = next
-	}
-	return true
-}
+func always(b karpv1.Budget) bool { return b.Schedule == nil && b.Duration == nil }
 
 // shut returns the budget that always blocks a reason, for each such reason.
-func (c *checker) shut(p *pool) map[karpv1.DisruptionReason]int {
+func shut(p *pool) map[karpv1.DisruptionReason]int {
 	shut := map[karpv1.DisruptionReason]int{}
 	for i, b := range p.Spec.Disruption.Budgets {
-		if !closed(b) || !c.always(b) {
+		if !closed(b) || !always(b) {
 			continue
 		}
 		for _, reason := range reasons {
@@ -89,25 +44,19 @@ func (c *checker) shut(p *pool) map[karpv1.DisruptionReason]int {
 
 // neverOpens finds budgets that block all disruption forever.
 func neverOpens(c *checker, p *pool) {
-	shut := c.shut(p)
+	shut := shut(p)
 	if len(shut) < len(reasons) {
 		return
 	}
 	i := shut[karpv1.DisruptionReasonDrifted]
-	when, another := "at all times", "give the budget a schedule and a duration"
-	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
-		when = fmt.Sprintf("at all times, because each window of %s lasts until the next one starts",
-			schedule.WriteDuration(b.Duration.Duration))
-		another = "set a duration that ends before the next window starts"
-	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
-		"The budget allows no disruption, %s: no node is ever consolidated, and a change of the pool does not reach "+
-			"existing nodes until they expire. Allow at least one node, or %s.", when, another)
+		"The budget allows no disruption, at all times: no node is ever consolidated, and a change of the pool does not reach "+
+			"existing nodes until they expire. Allow at least one node, or give the budget a schedule and a duration.")
 }
 
 // blocksDrift finds budgets that block the replacement of nodes.
 func blocksDrift(c *checker, p *pool) {
-	shut := c.shut(p)
+	shut := shut(p)
 	i, blocked := shut[karpv1.DisruptionReasonDrifted]
 	if !blocked || len(shut) == len(reasons) {
 		return // budget-never-opens
@@ -141,7 +90,7 @@ func onlyScheduled(c *checker, p *pool) {
 		for i, b := range p.Spec.Disruption.Budgets {
 			switch {
 			case !concerns(b, reason):
-			case c.always(b):
+			case always(b):
 				base = true
 			case scheduled < 0:
 				scheduled = i

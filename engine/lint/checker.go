@@ -36,8 +36,6 @@ type checker struct {
 	asked     map[string]scheduling.Requirements // of templates without their labels
 	matches   map[string]cloudprovider.InstanceTypes
 	schedules map[string]cronSchedule
-	covered   map[string]bool
-	hits      int // of all schedules
 }
 
 // A pool is a typed NodePool with the plans that it allows.
@@ -53,7 +51,7 @@ type pool struct {
 func newChecker(in Input) *checker {
 	c := &checker{
 		in: in, asked: map[string]scheduling.Requirements{}, matches: map[string]cloudprovider.InstanceTypes{},
-		schedules: map[string]cronSchedule{}, covered: map[string]bool{},
+		schedules: map[string]cronSchedule{},
 	}
 	if in.Catalog != nil && in.Cluster.Region != "" {
 		c.set = instancetype.New(in.Catalog, in.Cluster.Region, c.tier())

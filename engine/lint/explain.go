@@ -7,18 +7,13 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Severity is the severity of a finding without a current catalogue: error or warning.
-func (r Rule) Severity() string {
-	if r.Fatal {
-		return "error"
-	}
-	return "warning"
-}
-
 // Explanation is the whole text about the rule, for a terminal of 80 columns.
 func (r Rule) Explanation() string {
 	var b strings.Builder
-	level := r.Severity()
+	level := "warning"
+	if r.Fatal {
+		level = "error"
+	}
 	if r.Catalog {
 		level += "; an error with --catalog"
 	}

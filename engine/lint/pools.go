@@ -7,11 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
-
-	"github.com/lkeplan/lkeplan/schemas"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // The number of pairs is the square of the number of pools. Pools with different taints are not compared, and pools with
@@ -70,70 +66,6 @@ func (c *checker) equal(p *pool, rivals []*pool) {
 			"whose name is last in the alphabet: %s. Give the preferred pool a larger weight, or distinguish the pools "+
 			"by taints or labels.",
 		joined(addrs), weight(p), first.object.Addr)
-}
-
-// shadowed finds pools that never get a pod, because a pool with more weight and without limits takes all of them.
-func shadowed(c *checker) {
-	budget, grouped := mostPairs, grouped(c)
-	heavy := slices.DeleteFunc(slices.Clone(c.pools), func(p *pool) bool {
-		ref := p.Spec.Template.Spec.NodeClassRef
-		return p.static() || len(p.Spec.Limits) > 0 || weight(p) == 0 || p.plans == nil || ref != nil && grouped[ref.Name]
-	})
-	for _, p := range c.pools {
-		if p.static() || len(p.plans) == 0 {
-			continue
-		}
-		for _, above := range heavy {
-			if budget--; budget < 0 {
-				return
-			}
-			if weight(above) > weight(p) && shadows(above, p) {
-				c.report(p.object.Addr, "metadata.name",
-					"This pool never gets nodes: %[1]s takes every pod that could run here. %[1]s has a larger weight (%[2]d, "+
-						"and this pool has %[3]d), allows the same plan types, and has no limits. Set limits in %[1]s, "+
-						"distinguish the pools by taints or labels, or remove this pool.",
-					above.object.Addr, weight(above), weight(p))
-				break
-			}
-		}
-	}
-}
-
-// grouped are the classes with a placement group, which limits the number of nodes.
-func grouped(c *checker) map[string]bool {
-	names := map[string]bool{}
-	if !c.in.Cluster.Instances() {
-		return names
-	}
-	for _, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
-		named := class.Spec.Select != nil && class.Spec.Select.PlacementGroup != ""
-		names[class.Name] = named || class.Spec.PlacementGroup != nil
-	}
-	return names
-}
-
-// shadows reports whether every pod that fits in p fits in above.
-func shadows(above, p *pool) bool {
-	lacks := func(it *cloudprovider.InstanceType) bool { return !slices.Contains(above.plans, it) }
-	if len(p.plans) > len(above.plans) || slices.ContainsFunc(p.plans, lacks) {
-		return false
-	}
-	for _, t := range above.Spec.Template.Spec.Taints {
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(p.Spec.Template.Spec.Taints, t) {
-			return false
-		}
-	}
-	for key, want := range p.requirements {
-		if karpv1.WellKnownLabels.Has(key) {
-			continue
-		}
-		// A pod may select a label of p, so above must have the same.
-		have, ok := above.requirements[key]
-		if !ok || have.Intersection(want).String() != want.String() {
-			return false
-		}
-	}
-	return true // further labels of above exclude no pod
 }
 
 // groups divides the pools that are not static and can have nodes, in the order of their first member.

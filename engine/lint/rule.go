@@ -18,14 +18,14 @@ type Rule struct {
 	Do      string // what to do about it
 	Example string // a correct document, or ""
 
-	// One of these finds it; neither for comments and pods.
+	// One of these finds it; neither for pods.
 	pool func(*checker, *pool) // called for each pool
 	find func(*checker)
 }
 
 // Rules returns every rule, sorted by name.
 func Rules() []Rule {
-	all := slices.Concat(refusals(), lints(), aboutPods(), comments())
+	all := slices.Concat(refusals(), lints(), aboutPods())
 	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
@@ -38,16 +38,6 @@ func Lookup(name string) (Rule, bool) {
 		return Rule{}, false
 	}
 	return all[i], true
-}
-
-// Names returns the names of the rules whose findings can be silenced.
-func Names() (names []string) {
-	for _, rule := range Rules() {
-		if !rule.Fatal {
-			names = append(names, rule.Name)
-		}
-	}
-	return names
 }
 
 // Titles returns the rules' titles by name.

@@ -45,7 +45,6 @@ func lints() []Rule {
 		{Name: "budget-only-scheduled", pool: onlyScheduled},
 		{Name: "schedule-never-fires", pool: neverFires},
 		{Name: "overlapping-pools-equal-weight", find: equals},
-		{Name: "shadowed-pool", find: shadowed},
 		{Name: "no-effect-on-lke", find: noEffect},
 		{Name: "firewall-without-effect", find: firewalls},
 		{Name: "disks-not-encrypted", find: encryption},
@@ -59,9 +58,6 @@ func lints() []Rule {
 		{Name: "static-limit-equals-replicas", pool: staticFull},
 		{Name: "gated-feature", find: gated},
 		{Name: "empty-buffer", find: emptyBuffers},
-		{Name: "overlay-of-no-plan", find: overlaysOfNothing},
-		{Name: "overlays-conflict", find: overlaysConflict},
-		{Name: "overlay-of-in-place-label", find: overlaysInPlace},
 		{Name: "unknown-plan", Catalog: true, find: unknownPlans},
 		{Name: "plan-not-sold", Catalog: true, find: notSold},
 		{Name: "plan-without-price", Note: true, find: withoutPrice},
@@ -70,18 +66,6 @@ func lints() []Rule {
 		{Name: "retired-plan", find: retiredPlans},
 		{Name: "uncapped-plan-size", pool: uncapped},
 	})
-}
-
-// The names of the rules about comments.
-const (
-	IgnoreUnknown       = "ignore-unknown"
-	IgnoreUnused        = "ignore-unused"
-	IgnoreWithoutReason = "ignore-without-reason"
-)
-
-// comments are rules about comments, which the caller checks.
-func comments() []Rule {
-	return explained([]Rule{{Name: IgnoreUnknown}, {Name: IgnoreUnused}, {Name: IgnoreWithoutReason}})
 }
 
 // The rules about pods, which package podlint checks.

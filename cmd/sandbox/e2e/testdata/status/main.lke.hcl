@@ -19,7 +19,7 @@ pool "plain" {
     consolidate_after = "5s" # lkeplan:ignore consolidate-before-hour tests do not wait
 
     budget {
-      nodes = each.key == "windowed" ? "0" : "100%" # lkeplan:ignore budget-never-rolls it is what is told
+      nodes = each.key == "windowed" ? "0" : "100%" # lkeplan:ignore budget-never-opens it is what is told
     }
   }
 }
