@@ -28,7 +28,7 @@ func TestDiffIsDeterministic(t *testing.T) {
 	}
 	args := []string{
 		"diff", "--base", "dir:" + filepath.Join(dir, "base"), "--at", "2026-11-20T10:00:00Z",
-		"-o", "json", "--out", "text=-", "--out", "html=-", "--out", "sarif=-", filepath.Join(dir, "head"),
+		"-o", "json", "--out", "text=-", "--out", "html=-", "--out", "gitlab-codequality=-", filepath.Join(dir, "head"),
 	}
 	var first string
 	for i := range 50 {

@@ -23,7 +23,7 @@ func GitHub(w io.Writer, r Report, _ Options) error {
 			hidden++
 			continue
 		}
-		shown = append(shown, f.Diagnostic)
+		shown = append(shown, f)
 	}
 	if err := diag.GitHub(w, shown); err != nil || hidden == 0 {
 		return err
@@ -86,7 +86,7 @@ func costDelta(r Report) string {
 // GitLabCodeQuality writes the findings for
 // artifacts:reports:codequality.
 func GitLabCodeQuality(w io.Writer, r Report, _ Options) error {
-	return diag.CodeQuality(w, diagnostics(findings(r)), func(d diag.Diagnostic) string {
+	return diag.CodeQuality(w, findings(r), func(d diag.Diagnostic) string {
 		switch {
 		case d.Severity == "error":
 			return "blocker"

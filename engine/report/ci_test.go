@@ -2,8 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"encoding/xml"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -52,26 +50,11 @@ func TestEachLineIsOneCommand(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreWellFormed with any text in them.
-func TestDocumentsAreWellFormed(t *testing.T) {
+// TestCodeQualityIsJSON with any text in it.
+func TestCodeQualityIsJSON(t *testing.T) {
 	for _, r := range variety() {
-		for _, format := range []string{"sarif", "gitlab-codequality"} {
-			if text := written(t, format, r, Options{}); !json.Valid([]byte(text)) {
-				t.Errorf("%s: %s", format, text)
-			}
-		}
-		dec := xml.NewDecoder(strings.NewReader(written(t, "junit", r, Options{})))
-		for {
-			token, err := dec.Token()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatalf("junit: %v", err)
-			}
-			if start, ok := token.(xml.StartElement); ok && !slices.Contains([]string{"testsuites", "testsuite", "testcase", "failure", "skipped", "system-out"}, start.Name.Local) {
-				t.Errorf("junit has an element %s", start.Name.Local)
-			}
+		if text := written(t, "gitlab-codequality", r, Options{}); !json.Valid([]byte(text)) {
+			t.Error(text)
 		}
 	}
 }

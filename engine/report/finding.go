@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -11,12 +10,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
-
-// A finding is something that a reviewer should check, as a diagnostic. CI systems show it at its line.
-type finding struct {
-	diag.Diagnostic
-	addr string // of its object; "" for the whole plan
-}
 
 // The rules of findings. A guard's rule is its name.
 const (
@@ -29,9 +22,9 @@ const (
 	notChecked     = "not-checked"
 )
 
-// findings are what a reviewer should check, worst first: what refuses the plan, deleted nodes, replaced nodes, then the
+// findings are what a reviewer should check, as diagnostics that CI systems show at their lines, worst first: what refuses the plan, deleted nodes, replaced nodes, then the
 // rest in the order of the report.
-func findings(r Report) (list []finding) {
+func findings(r Report) (list []diag.Diagnostic) {
 	v := plainText.view(r, true, nil)
 	for _, g := range v.Guards {
 		list = append(list, ofGuard(g))
@@ -40,9 +33,7 @@ func findings(r Report) (list []finding) {
 	for _, e := range v.Entries {
 		list = append(list, ofEntry(e)...)
 	}
-	for _, d := range r.Diagnostics {
-		list = append(list, finding{Diagnostic: d})
-	}
+	list = append(list, r.Diagnostics...)
 	for _, d := range v.Drifted {
 		text := fmt.Sprintf("%s: %s is %s, set by %s; %s.", d.Addr, d.Path, d.After, d.By, d.Apply)
 		if d.Detail != "" {
@@ -54,11 +45,11 @@ func findings(r Report) (list []finding) {
 	for _, text := range r.Notes {
 		list = append(list, found("warning", notChecked, "Could not be checked", plainText(text), hcl.Range{}, "", text))
 	}
-	slices.SortStableFunc(list, func(a, b finding) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return rank(a) - rank(b) })
 	return list
 }
 
-func rank(f finding) int {
+func rank(f diag.Diagnostic) int {
 	switch {
 	case f.Severity == "error":
 		return 0
@@ -72,17 +63,17 @@ func rank(f finding) int {
 	return 4
 }
 
-func found(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) finding {
-	f := finding{addr: addr, Diagnostic: diag.Diagnostic{
+func found(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) diag.Diagnostic {
+	f := diag.Diagnostic{
 		Severity: severity, Rule: rule, Summary: summary, Detail: text, Key: strings.Join(append(key, addr), "\x00"),
-	}}
+	}
 	if place.Filename != "" {
 		f.Range = diag.RangeOf(place)
 	}
 	return f
 }
 
-func ofGuard(v guardRow) finding {
+func ofGuard(v guardRow) diag.Diagnostic {
 	severity, summary := "warning", "A guard was not checked"
 	switch v.Status {
 	case plan.Blocked:
@@ -97,7 +88,7 @@ func ofGuard(v guardRow) finding {
 	return found(severity, plainText(v.Guard), summary, v.Text, v.Source, v.Addr)
 }
 
-func ofEntry(e entryView) (list []finding) {
+func ofEntry(e entryView) (list []diag.Diagnostic) {
 	c := e.Change
 	for i, clash := range c.Conflicts {
 		list = append(list, found("error", conflicting, "Set by another owner to another value", e.Addr+": "+e.Conflicts[i]+".",
@@ -125,63 +116,4 @@ func ofEntry(e entryView) (list []finding) {
 		list = append(list, found("warning", rule, summary, text+".", place, c.Addr))
 	}
 	return list
-}
-
-// diagnostics returns the diagnostics of findings.
-func diagnostics(list []finding) []diag.Diagnostic {
-	all := make([]diag.Diagnostic, 0, len(list))
-	for _, f := range list {
-		all = append(all, f.Diagnostic)
-	}
-	return all
-}
-
-// SARIF writes the findings for code scanning.
-func SARIF(w io.Writer, r Report, o Options) error {
-	return diag.SARIF(w, diagnostics(findings(r)), o.Version)
-}
-
-// JUnit writes a plan as the report of a test: a case for each object and each
-// guard, and one for the configuration. What refuses a plan is a failure, and so is a guard that
-// was not checked, as a test that did not run has not passed.
-func JUnit(w io.Writer, r Report, _ Options) error {
-	list := findings(r)
-	about := func(is func(finding) bool) []diag.Diagnostic {
-		return diagnostics(slices.DeleteFunc(slices.Clone(list), func(f finding) bool { return !is(f) }))
-	}
-	objects := []string{deletesNodes, rollsNodes, mayRemoveNodes, conflicting}
-	ofObject := func(f finding) bool { return slices.Contains(objects, f.Rule) }
-	var cases []diag.Case
-	for _, c := range r.Changes {
-		cases = append(cases, diag.Case{
-			Class: plainText(c.Block), Name: plainText(c.Addr),
-			Diagnostics: about(func(f finding) bool { return ofObject(f) && f.addr == c.Addr }),
-		})
-	}
-	guards := map[string]bool{}
-	for _, v := range r.Verdicts {
-		name := plainText(v.Guard)
-		if guards[name] {
-			continue
-		}
-		guards[name] = true
-		c := diag.Case{Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name })}
-		if slices.Contains(r.uncounted(), v.Guard) {
-			for i := range c.Diagnostics {
-				c.Diagnostics[i].Severity = "error"
-			}
-		}
-		cases = append(cases, c)
-	}
-	if r.Workloads != nil {
-		cases = append(cases, diag.Case{
-			Class: "workloads", Name: "pods that have a node keep one",
-			Diagnostics: about(func(f finding) bool { return f.Rule == unschedulable }),
-		})
-	}
-	cases = append(cases, diag.Case{
-		Class: "lkeplan", Name: "configuration and cluster",
-		Diagnostics: about(func(f finding) bool { return !ofObject(f) && !guards[f.Rule] && f.Rule != unschedulable }),
-	})
-	return diag.JUnitCases(w, "lkeplan diff", cases)
 }

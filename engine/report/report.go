@@ -67,8 +67,6 @@ var formats = []struct {
 	{"github", GitHub},
 	{"github-output", GitHubOutput},
 	{"gitlab-codequality", GitLabCodeQuality},
-	{"sarif", SARIF},
-	{"junit", JUnit},
 }
 
 // Formats lists the names of all formats.

@@ -112,9 +112,6 @@ func TestUnknownNumbersOfNodesAreNotZero(t *testing.T) {
 			t.Errorf("%s is not null in\n%s", name, text)
 		}
 	}
-	if text := written(t, "junit", offline(), Options{}); !strings.Contains(text, `failures="1"`) {
-		t.Errorf("no case has failed in\n%s", text)
-	}
 }
 
 // TestPartsOfOneClusterCountItsNodesOnce: directories of one cluster read the same nodes.

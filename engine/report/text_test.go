@@ -71,7 +71,7 @@ func FuzzFormats(f *testing.F) {
 		if line := steersTerminal(written(t, "text", r, Options{Width: 70})); line != "" {
 			t.Errorf("text: %q", line)
 		}
-		for _, format := range []string{"json", "sarif", "gitlab-codequality"} {
+		for _, format := range []string{"json", "gitlab-codequality"} {
 			if got := written(t, format, r, Options{}); !json.Valid([]byte(got)) {
 				t.Errorf("%s: %s", format, got)
 			}

@@ -199,7 +199,7 @@ func (c *comment) list(items []string) {
 const unschedulable = "unschedulable-pods"
 
 // lostPods are findings: errors, unless a guard allows them.
-func lostPods(r Report) (list []finding) {
+func lostPods(r Report) (list []diag.Diagnostic) {
 	if r.Workloads == nil {
 		return nil
 	}
