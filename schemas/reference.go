@@ -212,6 +212,23 @@ func Find(path string) (block Block, arg *Arg, found bool) {
 	return block, nil, true
 }
 
+// Paths are the paths of all blocks and arguments, for Find.
+func Paths() []string {
+	var all []string
+	var add func(before string, blocks []Block)
+	add = func(before string, blocks []Block) {
+		for _, b := range blocks {
+			all = append(all, before+b.Type)
+			for _, arg := range b.Args {
+				all = append(all, before+b.Type+"."+arg.Name)
+			}
+			add(before+b.Type+".", b.Blocks)
+		}
+	}
+	add("", append(Document(), Run))
+	return all
+}
+
 func fieldOf(arg Arg) string {
 	if arg.Path == "" {
 		return ""

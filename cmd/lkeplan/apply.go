@@ -102,7 +102,12 @@ func newApply(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&a.all, "all", false, "list each object, even if several have the same change")
 	a.wait.Flag(cmd, "wait", "", "wait for this `STATE`")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "stop waiting after `TIME` (default 2m; 1h with --wait rolled)")
-	a.effects().RejectUnused(cmd)
+	flags.RejectUnused(cmd, slices.Concat([]flags.Use{
+		{Flags: "var var-file catalog guards simulate pods workloads server-dry-run prune",
+			If:   func() bool { return !isSaved(cmd.Flags().Args()) },
+			Else: "cannot change a saved plan; pass it to lkeplan plan"},
+		{Flags: "timeout", If: func() bool { return a.wait.Value != "none" }, Else: "is for --wait ready or rolled"},
+	}, a.Uses())...)
 	return cmd
 }
 
@@ -113,20 +118,6 @@ func isSaved(args []string) bool {
 	}
 	info, err := os.Stat(args[0])
 	return err == nil && info.Mode().IsRegular()
-}
-
-// effects says when flags have an effect. The inputs of a saved plan cannot be changed.
-func (a *application) effects() flags.Effects {
-	all := a.Effects().And(flags.Effects{"timeout": {
-		When: func([]string) bool { return a.wait.Value != "none" },
-		Else: "is for --wait ready or rolled",
-	}})
-	for _, name := range []string{
-		"var", "var-file", "catalog", "guards", "simulate", "pods", "workloads", "server-dry-run", "prune",
-	} {
-		all[name] = all[name].Unless(isSaved, "cannot change a saved plan; pass it to lkeplan plan")
-	}
-	return all
 }
 
 type application struct {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
@@ -86,6 +86,7 @@ func TestCommandReference(t *testing.T) {
 // commandReference describes all commands, arguments, flags and exit codes in Markdown.
 func commandReference(root *cobra.Command) string {
 	var b, chapters strings.Builder
+	common := commonFlags(root)
 	b.WriteString("# Commands of lkeplan\n\n<!-- Generated from the program by make generate. -->\n\n" +
 		markdownOf(flags.Paragraphs(root.Long)) + "\n\n" +
 		"`lkeplan COMMAND --help` prints the same text. A flag that would have no effect is an error. [README.md](README.md) " +
@@ -95,7 +96,7 @@ func commandReference(root *cobra.Command) string {
 		for _, cmd := range commands(root) {
 			if topCommand(cmd).GroupID == group.ID && !cmd.HasSubCommands() {
 				fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", cmd.CommandPath(), strings.ReplaceAll(cmd.CommandPath(), " ", "-"), cmd.Short)
-				describe(&chapters, cmd)
+				describe(&chapters, cmd, common)
 			}
 		}
 	}
@@ -103,7 +104,10 @@ func commandReference(root *cobra.Command) string {
 	for _, e := range exitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.code, strings.ReplaceAll(e.meaning, "\n", " "))
 	}
-	b.WriteString("\n## Cluster flags\n\nCommands that connect to a cluster have these flags.\n" + flagTable(clusterCommand(), nil))
+	b.WriteString("\n## Common flags\n\nSeveral commands have these flags.\n\n| flag | what it does |\n|---|---|\n")
+	for _, row := range slices.Sorted(maps.Keys(common)) {
+		b.WriteString(row)
+	}
 	return b.String() + chapters.String()
 }
 
@@ -116,7 +120,7 @@ func topCommand(cmd *cobra.Command) *cobra.Command {
 }
 
 // describe writes the chapter of a command.
-func describe(b *strings.Builder, cmd *cobra.Command) {
+func describe(b *strings.Builder, cmd *cobra.Command, common map[string]bool) {
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n```text\n%s\n```\n", cmd.CommandPath(), cmd.Short, cmd.UseLine())
 	if cmd.Long != "" {
 		fmt.Fprintf(b, "\n%s\n", markdownOf(flags.Paragraphs(cmd.Long)))
@@ -124,24 +128,47 @@ func describe(b *strings.Builder, cmd *cobra.Command) {
 	if cmd.Example != "" {
 		fmt.Fprintf(b, "\n```sh\n%s\n```\n", regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, ""))
 	}
-	b.WriteString(flagTable(cmd, clusterCommand().Flags()))
-	if cmd.Flag("kubeconfig") != nil {
-		b.WriteString("\nThe command also has the [cluster flags](#cluster-flags).\n")
+	own, shared := "", []string{}
+	eachFlag(cmd, func(name, row string) {
+		if common[row] {
+			shared = append(shared, "`--"+name+"`")
+		} else {
+			own += row
+		}
+	})
+	if own != "" {
+		b.WriteString("\n| flag | what it does |\n|---|---|\n" + own)
+	}
+	if len(shared) > 0 {
+		fmt.Fprintf(b, "\n[Common flags](#common-flags): %s.\n", strings.Join(shared, ", "))
 	}
 }
 
-// clusterCommand is a command with the cluster flags only.
-func clusterCommand() *cobra.Command {
-	cmd := &cobra.Command{}
-	flags.ClusterFlags(cmd, bareEnv(), new(kube.Access))
-	return cmd
+// commonFlags are the rows of flags that several commands have, one of each name: the most frequent one.
+func commonFlags(root *cobra.Command) map[string]bool {
+	uses, best := map[string]int{}, map[string]string{}
+	each := func(do func(name, row string)) {
+		for _, cmd := range commands(root) {
+			eachFlag(cmd, do)
+		}
+	}
+	each(func(_, row string) { uses[row]++ })
+	each(func(name, row string) {
+		if uses[row] > max(1, uses[best[name]]) {
+			best[name] = row
+		}
+	})
+	common := map[string]bool{}
+	for _, row := range best {
+		common[row] = true
+	}
+	return common
 }
 
-// flagTable lists the flags of a command, except those of another set.
-func flagTable(cmd *cobra.Command, except *pflag.FlagSet) string {
-	var rows strings.Builder
+// eachFlag calls a function with the name of each flag of a command, and its row of a table.
+func eachFlag(cmd *cobra.Command, add func(name, row string)) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" || except != nil && except.Lookup(f.Name) != nil {
+		if f.Hidden || f.Name == "help" {
 			return
 		}
 		value, text := pflag.UnquoteUsage(f)
@@ -152,12 +179,8 @@ func flagTable(cmd *cobra.Command, except *pflag.FlagSet) string {
 		if d := f.DefValue; !strings.Contains(text, "(default") && !slices.Contains([]string{"", "false", "0", "0s", "[]"}, d) {
 			text += " (default " + d + ")"
 		}
-		fmt.Fprintf(&rows, "| %s | %s |\n", name, cell(text))
+		add(f.Name, fmt.Sprintf("| %s | %s |\n", name, cell(text)))
 	})
-	if rows.Len() == 0 {
-		return ""
-	}
-	return "\n| flag | what it does |\n|---|---|\n" + rows.String()
 }
 
 // flagName is the name of a flag in a text.

@@ -56,7 +56,9 @@ Argo CD. This needs no cluster.`,
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only print the CRDs as YAML")
 	flags.ClusterFlags(cmd, env, &access)
-	flags.ClusterEffects(func() bool { return !dryRun }, "is not for --dry-run, which uses no cluster").RejectUnused(cmd)
+	flags.RejectUnused(cmd, flags.Use{
+		Flags: flags.OfCluster, If: func() bool { return !dryRun }, Else: "is not for --dry-run, which uses no cluster",
+	})
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -109,7 +110,7 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
 		"skip directories that the change does not affect")
 	out.Add(cmd)
-	d.Effects().And(d.NodesEffects(), out.Effects()).RejectUnused(cmd)
+	flags.RejectUnused(cmd, slices.Concat(d.Uses(), d.NodesUses(), out.Uses())...)
 	return cmd
 }
 

@@ -4,62 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
-
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 )
-
-// effective are the flags of commands that always have an effect.
-var effective = map[string]string{
-	"simulate": "--var --var-file --catalog --settle --keep --output",
-	"snapshot": "--kubeconfig --context --request-timeout",
-	"status":   "--kubeconfig --context --request-timeout --watch --catalog --output",
-	"why":      "--kubeconfig --context --request-timeout --region --catalog --output",
-	"test":     "--var --var-file --catalog --filter --output",
-	"diff": "--var --var-file --catalog --guards --simulate --allow --base --detailed-exitcode " +
-		"--recursive --affected --at --output --out",
-	"plan": "--var --var-file --catalog --guards --simulate --allow --cluster " +
-		"--detailed-exitcode --recursive --at --output --out",
-	"apply":     "--allow --cluster --yes --force-conflicts --all --wait",
-	"validate":  "--var --var-file --catalog --recursive --output --strict",
-	"render":    "--target --announce-parameters --recursive",
-	"import":    "--from --selector --out-dir --cluster --region --tier --mode --lke --terraform",
-	"doctor":    "--output --cluster --kubeconfig --context --request-timeout",
-	"uninstall": "--drain --leave --yes --kubeconfig --context --request-timeout",
-}
-
-// TestEachFlagHasACondition: a new flag is not accepted if it has no effect.
-func TestEachFlagHasACondition(t *testing.T) {
-	env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: new(bytes.Buffer), Getenv: func(string) string { return "" }}
-	checked := 0
-	for _, cmd := range newRoot(env).Commands() {
-		always, listed := effective[cmd.Name()]
-		if !listed {
-			continue
-		}
-		checked++
-		var has []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !f.Hidden {
-				has = append(has, f.Name)
-			}
-		})
-		known := append(strings.Fields(strings.ReplaceAll(always, "--", "")), flags.Conditional(cmd)...)
-		slices.Sort(has)
-		slices.Sort(known)
-		if diff := cmp.Diff(has, known); diff != "" {
-			t.Errorf("lkeplan %s: its flags, and those with a known condition (-flags +known):\n%s", cmd.Name(), diff)
-		}
-	}
-	if checked != len(effective) {
-		t.Errorf("%d commands", checked)
-	}
-}
 
 // TestUnusedFlagsAreRefused: a flag without effect is an error before anything is read.
 func TestUnusedFlagsAreRefused(t *testing.T) {
@@ -70,6 +19,7 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 		"simulate --pods 1x1cpu --detailed-exitcode":          "--detailed-exitcode is for --base",
 		"simulate --pods 1x1cpu --autoscalers min":            "--autoscalers is for autoscalers in the manifests of --workloads",
 		"simulate --pods 1x1cpu --base=":                      "--base is empty",
+		"simulate --pods 1x1cpu --keep=":                      "--keep is empty",
 		"status --all -o json":                                "--all is for text: JSON always has all",
 		"status --interval 5s":                                "--interval is for --watch",
 		"why node x --namespace shop":                         "--namespace is for a pod",

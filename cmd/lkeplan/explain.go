@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -19,15 +19,14 @@ import (
 
 const explainHelp = `Explain a rule that "lkeplan validate" checks, a block, an argument or a function of
 the language. For a rule, explain prints what the rule finds, why that matters, and
-what to do. Write the blocks around an argument before its name: pool.disruption.budget.nodes.
-Without TOPIC, list all topics.
+what to do. If several blocks have an argument of the name, write the blocks around it
+before its name: pool.disruption.budget.nodes. Without TOPIC, list all topics.
 
 With -o markdown, print the whole reference of this version. With -o jsonschema,
 print the JSON Schema (draft 2020-12) of *.lke.json files, for editors and for
 programs that write these files.
 
-To silence a warning, write a comment with a reason on the line above the block
-or argument:
+To silence a warning, write a comment on the line above the block or argument:
 
   # lkeplan:ignore RULE reason`
 
@@ -86,25 +85,54 @@ func explanation(name string, functions []schemas.Function) (string, error) {
 	if rule, ok := lint.Lookup(name); ok {
 		return rule.Explanation(), nil
 	}
-	if block, arg, ok := schemas.Find(name); ok && arg != nil {
-		return explainArg(name, *arg), nil
-	} else if ok {
-		return explainBlock(name, block), nil
-	}
 	for _, f := range functions {
 		if f.Name == name {
 			return fmt.Sprintf("%s\n\n%s\n\n  %s is %s\n", f.Signature, paragraph(f.Doc), f.Example, f.Result), nil
 		}
 	}
+	if text := ofLanguage(name); text != "" {
+		return text, nil
+	}
+	known := schemas.Paths()
+	inner := slices.DeleteFunc(slices.Clone(known), func(path string) bool { return !strings.HasSuffix(path, "."+name) })
+	switch {
+	case len(inner) == 1:
+		return ofLanguage(inner[0]), nil
+	case len(inner) > 1:
+		return "", fmt.Errorf("%q is in several blocks; write one of: %s", name, strings.Join(inner, ", "))
+	}
 	topics, err := topics()
 	if err != nil {
 		return "", err
 	}
-	var known []string
 	for _, t := range topics {
 		known = append(known, t.name)
 	}
 	return "", fmt.Errorf("unknown topic %q.%s \"lkeplan explain\" lists all topics", name, eval.DidYouMean(name, known))
+}
+
+// ofLanguage explains a block, an argument, or a key of an argument that is a map; "" if there is none at the path.
+func ofLanguage(path string) string {
+	block, arg, ok := schemas.Find(path)
+	switch {
+	case arg != nil:
+		return explainArg(path, *arg)
+	case ok:
+		return explainBlock(path, block)
+	}
+	end := strings.LastIndexByte(path, '.')
+	if end < 0 {
+		return ""
+	}
+	if _, arg, _ = schemas.Find(path[:end]); arg == nil || !strings.HasPrefix(arg.Kind.String(), "map ") {
+		return ""
+	}
+	for _, key := range schemas.Keys() {
+		if arg.Kind == schemas.Requirements && key.Name == path[end+1:] {
+			return fmt.Sprintf("%s (%s)\n\n%s\n", path, key.Label, paragraph(key.Doc))
+		}
+	}
+	return explainArg(path[:end], *arg)
 }
 
 // paragraph is a text of the reference without its marks, in lines of 80 columns.
@@ -184,7 +212,7 @@ type topic struct{ name, kind, what string }
 func topics() (all []topic, err error) {
 	for _, block := range append(schemas.Document(), schemas.Run) {
 		what, _, _ := strings.Cut(block.About(), ". ")
-		all = append(all, topic{block.Type, "block", strings.TrimSuffix(what, ".") + "."})
+		all = append(all, topic{block.Type, "Blocks", strings.TrimSuffix(what, ".") + "."})
 	}
 	functions, err := function.Reference()
 	if err != nil {
@@ -192,10 +220,18 @@ func topics() (all []topic, err error) {
 	}
 	for _, f := range functions {
 		what, _, _ := strings.Cut(f.Doc, ". ")
-		all = append(all, topic{f.Name, "function", strings.ReplaceAll(strings.TrimSuffix(what, "."), "`", "") + "."})
+		all = append(all, topic{f.Name, "Functions", strings.ReplaceAll(strings.TrimSuffix(what, "."), "`", "") + "."})
 	}
-	for _, rule := range lint.Rules() {
-		all = append(all, topic{rule.Name, rule.Severity(), rule.What})
+	for _, fatal := range []bool{true, false} {
+		kind := "Rules that report warnings"
+		if fatal {
+			kind = "Rules that report errors"
+		}
+		for _, rule := range lint.Rules() {
+			if rule.Fatal == fatal {
+				all = append(all, topic{rule.Name, kind, rule.What})
+			}
+		}
 	}
 	return all, nil
 }
@@ -205,9 +241,20 @@ func listTopics(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	widths := map[string]int{}
 	for _, t := range topics {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", t.name, t.kind, t.what)
+		widths[t.kind] = max(widths[t.kind], len(t.name))
 	}
-	return table.Flush()
+	kind := ""
+	for _, t := range topics {
+		if t.kind != kind {
+			kind = t.kind
+			fmt.Fprintf(w, "\n%s:\n", kind)
+		}
+		width := widths[kind] + 4
+		lines := diag.Wrap(t.what, 80-width)
+		fmt.Fprintf(w, "  %-*s%s\n", width-2, t.name, strings.Join(lines, "\n"+strings.Repeat(" ", width)))
+	}
+	_, err = fmt.Fprint(w, "\nArguments are below their blocks: lkeplan explain pool.weight\n")
+	return err
 }

@@ -98,7 +98,9 @@ func newImport(env *env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("tier", "mode")
 	_ = cmd.MarkFlagFilename("terraform")
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions)
-	flags.ClusterEffects(func() bool { return len(i.from) == 0 }, "is not for --from, which reads no cluster").RejectUnused(cmd)
+	flags.RejectUnused(cmd, flags.Use{
+		Flags: flags.OfCluster, If: func() bool { return len(i.from) == 0 }, Else: "is not for --from, which reads no cluster",
+	})
 	return cmd
 }
 

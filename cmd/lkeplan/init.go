@@ -71,10 +71,10 @@ lkeplan.gitlab-ci.yml. Then include this file in your .gitlab-ci.yml.`,
 	mode.Flag(cmd, "mode", "", "`MODE` of the cluster: lke for LKE, instance for a cluster that you run yourself")
 	ci.Flag(cmd, "ci", "", "also write guards, a budget, tests and a pipeline for `SYSTEM`")
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions) // fails only for an unknown flag
-	flags.Effects{"tier": {
-		When: func([]string) bool { return mode.Value == schemas.ModeLKE },
+	flags.RejectUnused(cmd, flags.Use{
+		Flags: "tier", If: func() bool { return mode.Value == schemas.ModeLKE },
 		Else: "is for clusters of LKE; leave it out with --mode instance",
-	}}.RejectUnused(cmd)
+	})
 	return cmd
 }
 

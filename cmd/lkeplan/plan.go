@@ -87,7 +87,7 @@ func newPlan(env *env) *cobra.Command {
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
 	flag.Usage = "save the plan to `FILE`; FORMAT=FILE, such as html=plan.html, writes a report to FILE instead; may be repeated"
-	d.Effects().And(out.Effects()).RejectUnused(cmd)
+	flags.RejectUnused(cmd, append(d.Uses(), out.Uses()...)...)
 	return cmd
 }
 

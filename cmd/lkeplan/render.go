@@ -80,12 +80,10 @@ func newRender(env *env) *cobra.Command {
 		"print the variables for the UI of Argo CD, and no objects")
 	flags.OutDir(cmd, &r.dir)
 	r.some.Flags(cmd)
-	objects := flags.Effect{
-		When: func([]string) bool { return !r.announce }, Else: "is for objects, and --announce-parameters prints none",
-	}
-	flags.Effects{
-		"var": objects, "var-file": objects, "catalog": objects, "output": objects, "out-dir": objects, "allow-empty": objects,
-	}.RejectUnused(cmd)
+	flags.RejectUnused(cmd, flags.Use{
+		Flags: "var var-file catalog output out-dir allow-empty", If: func() bool { return !r.announce },
+		Else: "is for objects, and --announce-parameters prints none",
+	})
 	return cmd
 }
 

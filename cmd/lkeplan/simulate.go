@@ -106,28 +106,20 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
-	flags.Once(cmd, &s.keep, "keep",
+	cmd.Flags().StringVar(&s.keep, "keep", "",
 		"after placement, scale each workload to `PERCENT` of its pods, then run consolidation")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false,
 		"exit with 2 if there are changes: the result differs from that of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	s.effects().RejectUnused(cmd)
+	based := func() bool { return s.comparison.Base != "" }
+	flags.RejectUnused(cmd, s.pods.Use(),
+		flags.Use{Flags: flags.OfCluster, If: s.pods.Live, Else: "is for --workloads live: without it no cluster is read"},
+		flags.Use{Flags: "base", If: based, Else: "is empty; leave it out"},
+		flags.Use{Flags: "keep", If: func() bool { return s.keep != "" }, Else: "is empty; leave it out"},
+		flags.Use{Flags: "detailed-exitcode", If: based, Else: "is for --base: without it there is nothing to compare with"},
+		flags.Use{Flags: "autoscalers", If: s.pods.Manifests,
+			Else: "is for autoscalers in the manifests of --workloads: live and snapshot:FILE have the scaled numbers of pods"})
 	return cmd
-}
-
-// effects says when flags have an effect.
-func (s *simulateSettings) effects() flags.Effects {
-	based := func([]string) bool { return s.comparison.Base != "" }
-	return s.pods.Effects(func([]string) bool { return true }, "").And(
-		flags.ClusterEffects(s.pods.Live, "is for --workloads live: without it no cluster is read"),
-		flags.Effects{
-			"base":              {When: based, Else: "is empty; leave it out"},
-			"detailed-exitcode": {When: based, Else: "is for --base: without it there is nothing to compare with"},
-			"autoscalers": {
-				When: func([]string) bool { return s.pods.Manifests() },
-				Else: "is for autoscalers in the manifests of --workloads: live and snapshot:FILE have the scaled numbers of pods",
-			},
-		})
 }
 
 func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
@@ -198,7 +190,10 @@ func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, pric
 // consolidation returns what to simulate after the pods are placed.
 func (s *simulateSettings) consolidation() (*simulate.Consolidation, error) {
 	if s.keep == "" {
-		return map[bool]*simulate.Consolidation{true: {}}[s.settle], nil
+		if !s.settle {
+			return nil, nil
+		}
+		return &simulate.Consolidation{}, nil
 	}
 	keep, err := strconv.Atoi(strings.TrimSuffix(s.keep, "%"))
 	if err != nil || keep < 1 || keep > 100 {

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,9 +59,9 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
 	flags.ClusterFlags(cmd, env, &u.access)
-	flags.Effects{"timeout": {
-		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: --leave does not wait",
-	}}.RejectUnused(cmd)
+	flags.RejectUnused(cmd, flags.Use{
+		Flags: "timeout", If: func() bool { return !u.leave || u.drain }, Else: "is for --drain: --leave does not wait",
+	})
 	return cmd
 }
 
@@ -200,8 +199,7 @@ func (u *uninstalling) writeLeft(ctx context.Context, in *kube.Cluster) error {
 
 // writeBill lists machines. An unknown price is a question mark, and makes the total a minimum.
 func writeBill(out io.Writer, machines []migrate.Machine) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\tMONTHLY COST")
+	rows := [][]string{{"NODE", "LINODE", "LKE POOL", "PLAN TYPE", "POOL", "MONTHLY COST"}}
 	var total catalog.Money
 	least := ""
 	for _, m := range machines {
@@ -215,12 +213,13 @@ func writeBill(out io.Writer, machines []migrate.Machine) error {
 			row[5] = m.Monthly.Text()
 		}
 		for i := range row {
-			if row[i] = diag.OneLine(row[i]); row[i] == "" {
-				row[i] = "-"
-			}
+			row[i] = cmp.Or(row[i], "-")
 		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
+		rows = append(rows, row)
 	}
-	fmt.Fprintf(w, "total\t\t\t\t\t%s%s\n", least, total.Text())
-	return w.Flush()
+	var p diag.Page
+	p.Break()
+	p.Table(append(rows, []string{"total", "", "", "", "", least + total.Text()}))
+	_, err := io.WriteString(out, p.String())
+	return err
 }

@@ -110,8 +110,8 @@ their subdirectories. It skips directories without a cluster block.`,
 	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "report warnings as errors")
-	pods.Effects(func([]string) bool { return true }, "").And(flags.ClusterEffects(pods.Live,
-		"is for --workloads live: without it no cluster is read")).RejectUnused(cmd)
+	flags.RejectUnused(cmd, pods.Use(),
+		flags.Use{Flags: flags.OfCluster, If: pods.Live, Else: "is for --workloads live: without it no cluster is read"})
 	return cmd
 }
 

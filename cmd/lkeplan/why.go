@@ -92,13 +92,14 @@ func newWhy(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
 	cmd.Flags().StringVar(&region, "region", "",
 		"Linode `REGION` of the cluster (default: the region of its nodes, or of its LinodeNodeClasses)")
-	flags.Effects{"namespace": {
-		When: func(args []string) bool {
-			kind, name, err := asked(args)
+	flags.RejectUnused(cmd, flags.Use{
+		Flags: "namespace",
+		If: func() bool {
+			kind, name, err := asked(cmd.Flags().Args())
 			return err == nil && kind == "pod" && !strings.Contains(name, "/")
 		},
 		Else: "is for a pod without a namespace in its name: nodes and pools have none",
-	}}.RejectUnused(cmd)
+	})
 	return cmd
 }
 

@@ -183,6 +183,9 @@ func TestSuggest(t *testing.T) {
 		{"noschedule", "NoSchedule", []string{"NoSchedule", "NoExecute"}},
 		{"x", "", []string{"y", "z"}},
 		{"web", "", []string{"api", "ml"}},
+		{"yaml", "", []string{"html"}},
+		{"sweep", "", []string{"keep"}},
+		{"hlep", "help", []string{"help"}},
 		{"ab", "", nil},
 	}
 	for _, tt := range tests {

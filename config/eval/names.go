@@ -46,15 +46,16 @@ func Suggest(given string, names []string) string {
 func abs(n int) int { return max(n, -n) }
 
 // similar reports whether two names have the same beginning or end, so two typing errors may separate
-// them. The same end means little if half of a name differs: yaml is not meant to be html.
+// them. This means little if half of a name differs: yaml is not meant to be html.
 func similar(a, b string) bool {
 	const alike = 2
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if len(a) < alike || len(b) < alike {
 		return false
 	}
-	long := max(len(a), len(b)) > 2*alike
-	return a[:alike] == b[:alike] || long && a[len(a)-alike:] == b[len(b)-alike:]
+	shorter, longer := min(len(a), len(b)), max(len(a), len(b))
+	return a[:alike] == b[:alike] || a[0] == b[0] && shorter >= 2*alike ||
+		longer >= 3*alike && a[len(a)-alike:] == b[len(b)-alike:]
 }
 
 // DidYouMean returns a suggestion as a sentence, with a leading space, or "".

@@ -31,17 +31,13 @@ func (d *Comparison) NodesFlag(cmd *cobra.Command) {
 		cobra.ShellCompDirectiveDefault)) // fails only for an unknown flag
 }
 
-// NodesEffects says when --nodes and --cluster have an effect.
-func (d *Comparison) NodesEffects() flags.Effects {
-	return flags.Effects{
-		"nodes": {
-			When: func([]string) bool { return !d.ofCluster() },
-			Else: "is only for a base in git or a directory: with a cluster as the base, diff already counts its nodes",
-		},
-		"cluster": {
-			When: func([]string) bool { return d.ofCluster() || d.Nodes != "" },
-			Else: "is the name of a cluster, and no cluster is read; to count nodes, write --nodes live or --nodes snapshot:FILE",
-		},
+// NodesUses says when --nodes and --cluster have an effect.
+func (d *Comparison) NodesUses() []flags.Use {
+	return []flags.Use{
+		{Flags: "nodes", If: func() bool { return !d.ofCluster() },
+			Else: "is only for a base in git or a directory: with a cluster as the base, diff already counts its nodes"},
+		{Flags: "cluster", If: func() bool { return d.ofCluster() || d.Nodes != "" },
+			Else: "is the name of a cluster, and no cluster is read; to count nodes, write --nodes live or --nodes snapshot:FILE"},
 	}
 }
 

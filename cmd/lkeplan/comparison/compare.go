@@ -113,20 +113,16 @@ func (d *Comparison) AtFlag(cmd *cobra.Command) {
 		})
 }
 
-// Effects says when flags have an effect: some are for some bases only.
-func (d *Comparison) Effects() flags.Effects {
-	return d.pods.Effects(func([]string) bool { return d.simulate }, "works only with --simulate: add --simulate").And(
-		flags.ClusterEffects(func() bool { return kindOf(d.Base) == "live" || d.Nodes == "live" || d.pods.Live() },
-			"is for --base live, --nodes live or --workloads live: without one of them no cluster is read"),
-		flags.Effects{
-			"server-dry-run": {
-				When: func([]string) bool { return kindOf(d.Base) == "live" }, Else: "is for --base live: it needs an API server",
-			},
-			"prune": {
-				When: func([]string) bool { return d.ofCluster() },
-				Else: "is for a cluster as the base: --base live or snapshot:FILE",
-			},
-		})
+// Uses says when flags have an effect: some are for some bases only.
+func (d *Comparison) Uses() []flags.Use {
+	return []flags.Use{
+		{Flags: "pods workloads lke-daemonsets", If: func() bool { return d.simulate }, Else: "works only with --simulate: add --simulate"},
+		d.pods.Use(),
+		{Flags: flags.OfCluster, If: func() bool { return kindOf(d.Base) == "live" || d.Nodes == "live" || d.pods.Live() },
+			Else: "is for --base live, --nodes live or --workloads live: without one of them no cluster is read"},
+		{Flags: "server-dry-run", If: func() bool { return kindOf(d.Base) == "live" }, Else: "is for --base live: it needs an API server"},
+		{Flags: "prune", If: d.ofCluster, Else: "is for a cluster as the base: --base live or snapshot:FILE"},
+	}
 }
 
 // Compared is the result of a comparison.

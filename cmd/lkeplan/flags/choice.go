@@ -55,38 +55,3 @@ func (c *Choice) Set(value string) error {
 	c.Value = value
 	return nil
 }
-
-// once is a text that is given once and is not empty. Of several values, all but the last would
-// be ignored.
-type once struct {
-	into  *string
-	given bool
-}
-
-// Once adds a flag that takes one text.
-func Once(cmd *cobra.Command, into *string, name, usage string) {
-	cmd.Flags().Var(&once{into: into}, name, usage)
-}
-
-// String is the current value.
-func (o *once) String() string {
-	if o.into == nil {
-		return ""
-	}
-	return *o.into
-}
-
-// Type is not displayed: the usage names the value.
-func (o *once) Type() string { return "string" }
-
-// Set takes the text.
-func (o *once) Set(value string) error {
-	switch {
-	case value == "":
-		return errors.New("it is empty; leave the flag out")
-	case o.given:
-		return fmt.Errorf("it is given twice, first as %s", *o.into)
-	}
-	*o.into, o.given = value, true
-	return nil
-}

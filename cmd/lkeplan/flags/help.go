@@ -3,8 +3,6 @@ package flags
 import (
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,10 +18,8 @@ const helpColumns = 80
 // SetHelp lets a command and its commands print help in 80 columns. ExitCodes is the list of exit codes, which the
 // help of the command ends with.
 func SetHelp(root *cobra.Command, exitCodes string) {
-	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, exitCodes))
-		return err
-	})
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", helpColumns)) +
+		"{{if not .HasParent}}\nExit codes:\n" + exitCodes + "\n{{end}}")
 	printHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		cmd.Long = Paragraphs(cmd.Long)
@@ -41,55 +37,6 @@ func Paragraphs(help string) string {
 		}
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// usage is the help of a command below its description.
-func usage(cmd *cobra.Command, exitCodes string) string {
-	var b strings.Builder
-	line := cmd.UseLine()
-	if cmd.HasAvailableSubCommands() {
-		line = cmd.CommandPath() + " COMMAND [flags]"
-	}
-	fmt.Fprintf(&b, "Usage:\n  %s\n", line)
-	if cmd.HasExample() {
-		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
-	}
-	groups := cmd.Groups()
-	if cmd.HasAvailableSubCommands() && len(groups) == 0 {
-		groups = []*cobra.Group{{Title: "Commands:"}}
-	}
-	for _, group := range groups {
-		fmt.Fprintf(&b, "\n%s\n", group.Title)
-		for _, sub := range cmd.Commands() {
-			if sub.GroupID == group.ID {
-				fmt.Fprintf(&b, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
-			}
-		}
-	}
-	if cmd.HasAvailableLocalFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", flagUsages(cmd.LocalFlags()))
-	}
-	if !cmd.HasParent() {
-		fmt.Fprintf(&b, "\nExit codes:\n%s\n", exitCodes)
-	}
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\nRun \"%s COMMAND --help\" for help about a command.\n", cmd.CommandPath())
-	}
-	return b.String()
-}
-
-// flagName matches the flag, its value and the white space before the description.
-var flagName = regexp.MustCompile(`^ +\S.*? {3,}`)
-
-// flagUsages describes flags. The wrapping of pflag leaves the last five columns of a line empty.
-func flagUsages(set *pflag.FlagSet) string {
-	var b strings.Builder
-	for line := range strings.Lines(set.FlagUsages()) {
-		name := flagName.FindString(line)
-		text := diag.Wrap(strings.TrimPrefix(line, name), helpColumns-len(name))
-		b.WriteString(name + strings.Join(text, "\n"+strings.Repeat(" ", len(name))) + "\n")
-	}
-	return b.String()
 }
 
 // Group adds commands under a title of the help.
@@ -115,10 +62,13 @@ func ExplainMistakes(cmd *cobra.Command) {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
-				names = append(names, "--"+f.Name)
+				names = append(names, f.Name)
 			}
 		})
-		meant := eval.DidYouMean("--"+unknown.GetSpecifiedName(), names)
+		meant := ""
+		if name := eval.Suggest(unknown.GetSpecifiedName(), names); name != "" {
+			meant = fmt.Sprintf(" Did you mean \"--%s\"?", name)
+		}
 		return fmt.Errorf("%w.%s See %s --help", err, meant, cmd.CommandPath())
 	})
 	if !cmd.HasSubCommands() {

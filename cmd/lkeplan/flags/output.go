@@ -47,23 +47,21 @@ func OutDir(cmd *cobra.Command, dir *string) {
 	_ = cmd.MarkFlagDirname("out-dir") // fails only for an unknown flag
 }
 
-// Effects says when flags have an effect: some are for some formats only.
-func (o *Output) Effects() Effects {
-	in := func(what string, formats ...string) Effect {
-		return Effect{When: func([]string) bool {
+// Uses says when flags have an effect: some are for some formats only.
+func (o *Output) Uses() []Use {
+	in := func(formats ...string) func() bool {
+		return func() bool {
 			return slices.Contains(formats, o.Format.Value) ||
 				slices.ContainsFunc(o.Files, func(f reports.File) bool { return slices.Contains(formats, f.Format) })
-		}, Else: "is for " + what}
+		}
 	}
-	text := in("text", "text")
-	effects := Effects{
-		"ascii": text, "width": text, "max-chars": in("markdown", "markdown"),
-		"all": in("text and markdown", "text", "markdown"),
+	text := in("text")
+	return []Use{
+		{"ascii width", text, "is for text"},
+		{"color", func() bool { return o.Color.Value != "always" || text() }, "is for text"},
+		{"max-chars", in("markdown"), "is for markdown"},
+		{"all", in("text", "markdown"), "is for text and markdown"},
 	}
-	effects["color"] = Effect{
-		When: func(args []string) bool { return o.Color.Value != "always" || text.When(args) }, Else: text.Else,
-	}
-	return effects
 }
 
 // completeOut completes --out with the names of the formats.

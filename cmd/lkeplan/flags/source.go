@@ -92,12 +92,8 @@ func Say(stderr io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(stderr, p.String())
 }
 
-// ClusterEffects says that the flags of ClusterFlags have an effect if a command connects to a cluster. Instead is the
-// error of each of them if it does not.
-func ClusterEffects(connects func() bool, instead string) Effects {
-	asks := Effect{When: func([]string) bool { return connects() }, Else: instead}
-	return Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}
-}
+// OfCluster are the names of the flags of ClusterFlags.
+const OfCluster = "kubeconfig context request-timeout"
 
 // requestTimeout is the flag for how long to wait for the API server. It implements pflag.Value.
 type requestTimeout kube.Timeouts

@@ -5,7 +5,6 @@
 package podsource
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,13 +24,11 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/manifests"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/maintenance"
 )
 
 // Flags are the flags as they were given.
@@ -119,17 +116,12 @@ func (f *Flags) check() error {
 	return nil
 }
 
-// Effects are those of the flags: they have an effect if when holds.
-func (f *Flags) Effects(when func([]string) bool, instead string) flags.Effects {
-	effects := flags.Effects{}
-	for _, name := range []string{"pods", "workloads"} {
-		effects[name] = flags.Effect{When: when, Else: instead}
-	}
-	effects["lke-daemonsets"] = flags.Effect{
-		When: func(args []string) bool { return when(args) && f.Given() && !f.ofCluster() },
+// Use says when --lke-daemonsets has an effect.
+func (f *Flags) Use() flags.Use {
+	return flags.Use{
+		Flags: "lke-daemonsets", If: func() bool { return f.Given() && !f.ofCluster() },
 		Else: "is for --pods and manifests: a cluster and its snapshot have their own DaemonSets",
 	}
-	return effects
 }
 
 // Manifests reports whether the flags name manifests, which can have autoscalers.
@@ -183,49 +175,14 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 	if err := f.cluster(ctx, access, &p); err != nil {
 		return p, err
 	}
-	return p, f.empty(&p)
-}
-
-// empty is an error if files have no pods: they are the wrong files. If a cluster has none, or workloads are scaled to
-// zero, it is a note.
-func (f *Flags) empty(p *Pods) error {
-	pods, sets := 0, len(p.found.DaemonSets)
-	for _, load := range p.found.Workloads {
-		pods, sets = pods+load.Pods, sets+1
-	}
-	set := p.live
+	groups := len(p.found.Workloads) + len(p.found.DaemonSets)
 	if p.snapshot != nil {
-		set = p.snapshot.Shapes
+		groups += len(p.snapshot.Shapes.Pods) + len(p.snapshot.Shapes.DaemonSets)
 	}
-	if set != nil {
-		for _, s := range set.Pods {
-			pods += s.Count
-		}
-		sets += len(set.Pods) + len(set.DaemonSets)
+	if groups == 0 && !f.Live() && !f.implied { // the wrong files
+		return p, fmt.Errorf("--workloads %s: there are no pods in it. %s", strings.Join(f.workloads, ", "), strings.Join(p.Notes, " "))
 	}
-	switch {
-	case pods > 0:
-	case sets > 0 || f.Live() || f.implied:
-		p.Notes = append(p.Notes, fmt.Sprintf("There are no pods in %s; those of DaemonSets do not count.", f.where()))
-	default:
-		return fmt.Errorf("%s: there are no pods in it. %s", f.where(), strings.Join(p.Notes, " "))
-	}
-	return nil
-}
-
-// where names the sources of pods.
-func (f *Flags) where() string {
-	var places []string
-	for _, name := range f.paths() {
-		places = append(places, "--workloads "+name)
-	}
-	if f.Live() {
-		places = append(places, "the cluster")
-	}
-	for _, name := range f.snapshots() {
-		places = append(places, "the snapshot "+name)
-	}
-	return strings.Join(places, ", ")
+	return p, nil
 }
 
 // cluster reads the pods of a cluster.
@@ -236,18 +193,12 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		if err != nil {
 			return err
 		}
-		view := compare.LiveView(cluster)
-		set, err := compare.Shapes(ctx, view)
+		set, err := compare.Shapes(ctx, compare.LiveView(cluster))
 		if err != nil {
 			return fmt.Errorf("--workloads live: %w", err)
 		}
 		p.live = &set
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those that %s has now.", cluster.Place())), set.Notes...)
-		nodes, err := view.Nodes(ctx)
-		if err != nil {
-			p.Notes = append(p.Notes, fmt.Sprintf("Maintenance of hosts is unknown: %s.", err))
-		}
-		p.Notes = append(p.Notes, maintained(nodes)...)
 	case len(snapshots) > 0:
 		file := snapshots[0]
 		snapshot, err := revision.SavedSnapshot(file, time.Now())
@@ -264,31 +215,8 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		}
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", file, of)),
 			snapshot.Shapes.Notes...)
-		p.Notes = append(p.Notes, maintained(snapshot.Nodes)...)
 	}
 	return nil
-}
-
-// maintained notes which nodes of a cluster have maintenance of their hosts, the first at most.
-func maintained(nodes []plan.Node) (notes []string) {
-	const most = 10
-	var texts []string
-	for _, n := range nodes {
-		if window := maintenance.In(n.Annotations); window != nil {
-			texts = append(texts, fmt.Sprintf("%s (%s)", cmp.Or(n.Node, n.Name), window))
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	slices.Sort(texts)
-	rest := ""
-	if more := len(texts) - most; more > 0 {
-		rest = fmt.Sprintf(" and %d more", more)
-	}
-	return []string{fmt.Sprintf("Linode has announced maintenance of the hosts of %s: %s%s. The simulation starts without the "+
-		"nodes of the cluster, so the maintenance changes nothing in it.", diag.Counted(len(texts), "node"),
-		strings.Join(texts[:min(len(texts), most)], ", "), rest)}
 }
 
 // NotesFor lists the pods that do not count, and warns if the pods are of another cluster than the configuration.

@@ -13,10 +13,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/manifests"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
-	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -191,43 +189,4 @@ func become(loads []simulate.Workload, name string) string {
 		}
 	}
 	return ""
-}
-
-// TestNotesNameNodesWithMaintenance: the first ten, by their names.
-func TestNotesNameNodesWithMaintenance(t *testing.T) {
-	node := func(name, text string) plan.Node {
-		return plan.Node{Name: "claim-" + name, Node: name, Annotations: map[string]string{maintenance.Annotation: text}}
-	}
-	const soon = `{"start":"2026-11-28T03:00:00Z","type":"reboot"}`
-	many := []plan.Node{node("", soon)}
-	for i := range 11 {
-		many = append(many, node(fmt.Sprint("n", 10+i), soon))
-	}
-	const changesNothing = ". The simulation starts without the nodes of the cluster, so the maintenance changes nothing in it."
-	tests := map[string]struct {
-		nodes []plan.Node
-		want  []string
-	}{
-		"none": {nodes: []plan.Node{{Name: "a"}, node("b", "null"), node("c", "{")}},
-		"emergency": {
-			nodes: []plan.Node{{Name: "a"}, node("b", `{"start":"2026-11-28T03:00:00Z","type":"reboot","emergency":true}`)},
-			want: []string{"Linode has announced maintenance of the hosts of 1 node: b (type reboot, starts at 2026-11-28T03:00:00Z (emergency))" +
-				changesNothing},
-		},
-		"many": {
-			nodes: many,
-			want: []string{"Linode has announced maintenance of the hosts of 12 nodes: claim- (type reboot, starts at 2026-11-28T03:00:00Z), " +
-				"n10 (type reboot, starts at 2026-11-28T03:00:00Z), n11 (type reboot, starts at 2026-11-28T03:00:00Z), n12 (type reboot, starts at " +
-				"2026-11-28T03:00:00Z), n13 (type reboot, starts at 2026-11-28T03:00:00Z), n14 (type reboot, starts at 2026-11-28T03:00:00Z), n15 " +
-				"(type reboot, starts at 2026-11-28T03:00:00Z), n16 (type reboot, starts at 2026-11-28T03:00:00Z), n17 (type reboot, starts at " +
-				"2026-11-28T03:00:00Z), n18 (type reboot, starts at 2026-11-28T03:00:00Z) and 2 more" + changesNothing},
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, maintained(tt.nodes)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
 }
