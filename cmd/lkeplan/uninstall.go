@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const uninstallHelp = `Prepare a cluster for the removal of lkeplan. If you delete the controller
@@ -35,7 +33,7 @@ controller, run one of these:
            controller first. If you start it again, it manages the nodes again.
 
 With either flag, the command first shows the objects and asks for confirmation.
-Afterwards, it lists the machines that are still billed, and you can delete the
+Afterwards, it says how many machines are still billed, and you can delete the
 controller and the CRDs in any order.`
 
 func newUninstall(env *flags.Env) *cobra.Command {
@@ -174,12 +172,9 @@ func (u *uninstalling) writeLeft(ctx context.Context, in *kube.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if err := writeBill(u.env.Stdout, migrate.Bill(left, prices)); err != nil {
-		return err
-	}
 	return printPage(u.env.Stdout, columns(u.env), func(p *diag.Page) {
 		p.Break()
-		p.Paragraph(0, "Linode bills these machines, LKE pools without nodes, and the control plane.")
+		p.Paragraph(0, "%s. Linode also bills the control plane.", migrate.BillOf(left, prices))
 		if u.leave {
 			p.Paragraph(0, "To delete a machine, delete its LKE pool in Cloud Manager or by the Linode API. The LKE pools keep the tags "+
 				"of lkeplan: a controller that is installed again without the NodeClaims takes their nodes for leftovers, and deletes them.")
@@ -195,31 +190,4 @@ func (u *uninstalling) writeLeft(ctx context.Context, in *kube.Cluster) error {
 			p.Line(4, "%s%s", definition.Name, more)
 		}
 	})
-}
-
-// writeBill lists machines. An unknown price is a question mark, and makes the total a minimum.
-func writeBill(out io.Writer, machines []migrate.Machine) error {
-	rows := [][]string{{"NODE", "LINODE", "LKE POOL", "PLAN TYPE", "POOL", "MONTHLY COST"}}
-	var total catalog.Money
-	least := ""
-	for _, m := range machines {
-		row := []string{m.Node, m.Linode, m.LKEPool, m.PlanType, m.Pool, "?"}
-		if m.Node == "" {
-			row[0] = "NodeClaim " + m.Claim
-		}
-		if total += m.Monthly; m.Monthly == 0 {
-			least = "at least "
-		} else {
-			row[5] = m.Monthly.Text()
-		}
-		for i := range row {
-			row[i] = cmp.Or(row[i], "-")
-		}
-		rows = append(rows, row)
-	}
-	var p diag.Page
-	p.Break()
-	p.Table(append(rows, []string{"total", "", "", "", "", least + total.Text()}))
-	_, err := io.WriteString(out, p.String())
-	return err
 }

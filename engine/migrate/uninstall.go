@@ -295,8 +295,7 @@ func draining(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool
 
 // UninstallAndKeep removes from all objects and Nodes what only lkeplan removes, so that each can
 // be deleted, and none is deleted with another. No object is deleted: a controller that is
-// started again continues. None may run in the meantime: if one undoes the change within
-// a few seconds, the error is ErrPutBack.
+// started again continues. None may run in the meantime, which Stopped checks.
 func UninstallAndKeep(ctx context.Context, in UninstallCluster, report func(string)) error {
 	h, err := ReadHoldings(ctx, in)
 	if err != nil {
@@ -312,83 +311,49 @@ func UninstallAndKeep(ctx context.Context, in UninstallCluster, report func(stri
 			report(manifest.KeyOf(ref).String() + " is released")
 		}
 	}
-	return staysOff(ctx, in)
+	return nil
 }
 
-// ErrPutBack means that a controller runs.
-var ErrPutBack = errors.New("a controller runs, and has undone the change: stop it, and run this again; " +
-	"deleting the CRDs now would delete nodes")
-
-// A controller sees immediately that a finalizer is missing, and needs a few seconds if its
-// requests are rate limited.
-const (
-	putBackWithin = 8 * time.Second
-	pollPutBack   = time.Second
-)
-
-// staysOff watches whether a controller that cannot be detected otherwise undoes the change.
-func staysOff(ctx context.Context, in UninstallCluster) error {
-	watching, cancel := context.WithTimeout(ctx, putBackWithin)
-	defer cancel()
-	ticker := time.NewTicker(pollPutBack)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-watching.Done():
-			return ctx.Err()
-		}
-		h, err := ReadHoldings(ctx, in)
-		if err != nil {
-			return err
-		}
-		for _, obj := range h.all() {
-			if held(obj) {
-				return fmt.Errorf("%s has a finalizer again: %w", manifest.KeyOf(reference(obj)), ErrPutBack)
-			}
-		}
-	}
+// Bill is how many machines of a cluster are billed, and their monthly price. Unpriced are those whose price is unknown,
+// which the price does not include.
+type Bill struct {
+	Machines, Unpriced int
+	Monthly            catalog.Money
 }
 
-// Machine is a Linode that is billed.
-type Machine struct {
-	Node     string // "" if it has not joined
-	Claim    string
-	Linode   string // its ID; "" if it is only requested
-	LKEPool  string
-	PlanType string
-	Pool     string        // of lkeplan; "" if lkeplan has not created it
-	Monthly  catalog.Money // 0 if the price is unknown
-}
-
-// Bill lists the Linodes of a cluster, with their monthly cost.
-func Bill(h Holdings, prices *catalog.Catalog) (machines []Machine) {
-	joined := map[string]int{}
-	add := func(obj metav1.Object, m Machine) {
-		m.PlanType, m.Pool = obj.GetLabels()[corev1.LabelInstanceTypeStable], obj.GetLabels()[karpv1.NodePoolLabelKey]
-		if price, ok := prices.Price(m.PlanType, obj.GetLabels()[corev1.LabelTopologyRegion]); ok {
-			m.Monthly = price.PerMonth()
+// BillOf counts the machines of all Nodes, and of NodeClaims whose node has not joined.
+func BillOf(h Holdings, prices *catalog.Catalog) (b Bill) {
+	joined := map[string]bool{}
+	add := func(labels map[string]string) {
+		b.Machines++
+		if price, ok := prices.Price(labels[corev1.LabelInstanceTypeStable], labels[corev1.LabelTopologyRegion]); ok && price.Known() {
+			b.Monthly += price.PerMonth()
+		} else {
+			b.Unpriced++
 		}
-		machines = append(machines, m)
 	}
 	for _, n := range h.Nodes {
-		joined[n.Spec.ProviderID] = len(machines)
-		add(n, Machine{Node: n.Name, Linode: strings.TrimPrefix(n.Spec.ProviderID, "linode://"), LKEPool: n.Labels["lke.linode.com/pool-id"]})
+		joined[n.Spec.ProviderID] = true
+		add(n.Labels)
 	}
 	for _, claim := range h.Claims {
-		id := claim.Status.ProviderID
-		if at, ok := joined[id]; ok && id != "" {
-			machines[at].Claim = claim.Name
-			continue
+		if id := claim.Status.ProviderID; id == "" || !joined[id] {
+			add(claim.Labels)
 		}
-		m := Machine{Claim: claim.Name}
-		if number, made := strings.CutPrefix(id, "linode://"); made {
-			m.Linode = number
-		}
-		add(claim, m)
 	}
-	slices.SortStableFunc(machines, func(a, b Machine) int {
-		return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Claim, b.Claim))
-	})
-	return machines
+	return b
+}
+
+// String says what is still billed.
+func (b Bill) String() string {
+	text := fmt.Sprintf("Machines that are left, and that Linode bills: %d", b.Machines)
+	switch {
+	case b.Machines == 0:
+		return "No machines are left"
+	case b.Unpriced == b.Machines:
+		return text + ", at an unknown price"
+	case b.Unpriced > 0:
+		return text + fmt.Sprintf(", at least %s a month: the price of %d is unknown", b.Monthly.Text(), b.Unpriced)
+	}
+	return text + fmt.Sprintf(", %s a month", b.Monthly.Text())
 }

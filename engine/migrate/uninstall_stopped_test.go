@@ -16,8 +16,7 @@ import (
 // memory is a cluster of objects. It supports only merges of metadata.finalizers.
 type memory struct {
 	objects []map[string]any
-	merged  func(obj map[string]any) // sees each object that was changed
-	listing func()                   // what other clients do before a list
+	listing func() // what other clients do before a list
 	deleted []string
 }
 
@@ -45,9 +44,6 @@ func (m *memory) Merge(ctx context.Context, obj, change map[string]any, _ string
 	live, _ := m.Get(ctx, obj)
 	metadata, _ := live["metadata"].(map[string]any)
 	metadata["finalizers"], _ = manifest.Lookup(change, "metadata", "finalizers")
-	if m.merged != nil {
-		m.merged(live)
-	}
 	return nil
 }
 
@@ -136,38 +132,5 @@ func TestStopped(t *testing.T) {
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
-	}
-}
-
-// TestKeepDetectsARunningController that cannot be detected otherwise: if the uninstallation
-// continued, it would delete all nodes.
-func TestKeepDetectsARunningController(t *testing.T) {
-	for name, tt := range map[string]struct {
-		after time.Duration // 0 for never
-		want  error
-	}{
-		"none runs":       {0, nil},
-		"one runs":        {2500 * time.Millisecond, ErrPutBack},
-		"one runs slowly": {6500 * time.Millisecond, ErrPutBack},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			claim := parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
-			  metadata: {name: web-1, finalizers: [karpenter.sh/termination]},
-			  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)
-			in := &memory{objects: []map[string]any{claim}}
-			var released time.Time
-			in.merged = func(map[string]any) { released = time.Now() }
-			in.listing = func() {
-				if tt.after > 0 && !released.IsZero() && time.Since(released) >= tt.after {
-					claim["metadata"].(map[string]any)["finalizers"] = []any{"karpenter.sh/termination"}
-				}
-			}
-			if err := UninstallAndKeep(t.Context(), in, func(string) {}); !errors.Is(err, tt.want) {
-				t.Errorf("%s: %v, want %v", name, err, tt.want)
-			}
-			if tt.want == nil && claim["metadata"].(map[string]any)["finalizers"] != nil && len(claim["metadata"].(map[string]any)["finalizers"].([]string)) > 0 {
-				t.Errorf("%s: %v is left", name, claim)
-			}
-		})
 	}
 }

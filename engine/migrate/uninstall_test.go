@@ -73,7 +73,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestBill: each machine is listed once, including those that have not joined and those of other tools.
+// TestBill: each machine counts once, including those that have not joined and those of other tools. An unknown price is
+// not zero.
 func TestBill(t *testing.T) {
 	h := Holdings{
 		Nodes: []*corev1.Node{
@@ -95,15 +96,20 @@ func TestBill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machines := Bill(h, prices)
-	const monthly = 24 * catalog.Dollar
-	want := []Machine{
-		{Node: "lke2", Linode: "7", LKEPool: "8", PlanType: "g6-standard-2", Monthly: monthly},
-		{Node: "lke1", Claim: "a-1", Linode: "5", LKEPool: "9", PlanType: "g6-standard-2", Pool: "a", Monthly: monthly},
-		{Claim: "b-1", Linode: "6", PlanType: "g6-standard-2", Pool: "b", Monthly: monthly},
-		{Claim: "b-2", PlanType: "unknown", Pool: "b"},
-	}
-	if diff := cmp.Diff(want, machines); diff != "" {
+	monthly := 72 * catalog.Dollar
+	if diff := cmp.Diff(Bill{Machines: 4, Unpriced: 1, Monthly: monthly}, BillOf(h, prices)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+	for want, b := range map[string]Bill{
+		"No machines are left": {},
+		"Machines that are left, and that Linode bills: 1, at an unknown price": {Machines: 1, Unpriced: 1},
+		"Machines that are left, and that Linode bills: 2, $24 a month":         {Machines: 2, Monthly: 24 * catalog.Dollar},
+		"Machines that are left, and that Linode bills: 2, at least $24 a month: the price of 1 is unknown": {
+			Machines: 2, Unpriced: 1, Monthly: 24 * catalog.Dollar,
+		},
+	} {
+		if got := b.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

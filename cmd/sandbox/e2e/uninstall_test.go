@@ -77,7 +77,7 @@ func TestLeavingWithTheNodes(t *testing.T) {
 			t.Errorf("node %s has %v and %v", n.Name, n.Finalizers, n.OwnerReferences)
 		}
 	}
-	mustContain(t, said, "LinodeNodeClass default", "NodePlan default/fleet is released", "total")
+	mustContain(t, said, "LinodeNodeClass default", "NodePlan default/fleet is released", "that Linode bills: 4, $")
 	s.kube("", "wait", "--for=delete", "crd/nodeclaims.karpenter.sh", "--timeout=20s")
 	s.withoutCRDs()
 	// Nothing runs that could still delete something, but for Kubernetes itself, which would
