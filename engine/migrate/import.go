@@ -59,11 +59,11 @@ type original struct {
 }
 
 // targetOf returns the block that an object compiles from. Versions of a group have the
-// same fields.
+// same fields, but for those of Karpenter before version 1.
 func targetOf(obj map[string]any) (schemas.Object, bool) {
-	group, _, _ := strings.Cut(manifest.APIVersion(obj), "/")
+	group, version, _ := strings.Cut(manifest.APIVersion(obj), "/")
 	object, known := ofKind(manifest.Kind(obj))
-	if !known || !strings.HasPrefix(object.APIVersion, group+"/") {
+	if !known || !strings.HasPrefix(object.APIVersion, group+"/") || object == *schemas.Pool.Object && version != "v1" {
 		return schemas.Object{}, false
 	}
 	return object, true
@@ -274,9 +274,6 @@ func Choose(objects []manifests.Object, names []string, selector string) ([]mani
 		}
 	}
 	for _, name := range names {
-		if !found[name] && len(objects) == 0 {
-			return nil, fmt.Errorf("there is no %s; import reads these kinds, and found no objects: %s", name, kinds)
-		}
 		if !found[name] {
 			return nil, fmt.Errorf("there is no %s; the objects are: %s", name, diag.OneLine(objectNames(objects)))
 		}
