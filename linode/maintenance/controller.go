@@ -20,28 +20,17 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// What a Node with upcoming maintenance has. The names are those of Linode's node-maintenance-controller, so that what
-// reads them works with both. The taint is there only while the node is to be replaced.
-const (
-	Condition corev1.NodeConditionType = "UpcomingMaintenance"
-	Taint     string                   = "maintenance.linode.com/upcoming-maintenance"
-)
+// Taint keeps new pods off a node that is to be replaced. Linode's node-maintenance-controller uses the same.
+const Taint = "maintenance.linode.com/upcoming-maintenance"
 
-// Reasons of events, on NodeClaims, Nodes and LinodeNodeClasses.
-const (
-	ReasonScheduled = "LinodeMaintenanceScheduled" // Linode maintains the host of a node
-	ReasonEmergency = "LinodeMaintenanceEmergency" // without the notice of its maintenance policy
-	ReasonStarted   = "LinodeMaintenanceStarted"   // the machine may be off for a while
-	ReasonUnknown   = "LinodeMaintenanceUnknown"   // a class asks for it, and Linode does not list it
-	reasonNone      = "NoMaintenance"
-)
+// ReasonUnknown is the reason of an event on a LinodeNodeClass that asks for maintenance, which Linode does not list.
+const ReasonUnknown = "LinodeMaintenanceUnknown"
 
 // Lister lists the maintenance of the account; api.Client does.
 type Lister interface {
@@ -175,10 +164,10 @@ func (c *Controller) write(ctx context.Context, d Decision) error {
 	if node.Spec.ProviderID != d.Claim.Status.ProviderID || !node.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return errors.Join(c.taint(ctx, d, &node), c.condition(ctx, d, &node))
+	return c.taint(ctx, d, &node)
 }
 
-// annotate writes the annotations of a claim, and an event if its maintenance is new or another.
+// annotate writes the annotations of a claim.
 func (c *Controller) annotate(ctx context.Context, d Decision) error {
 	next := d.Claim.DeepCopy()
 	for key, value := range d.annotations() {
@@ -189,22 +178,7 @@ func (c *Controller) annotate(ctx context.Context, d Decision) error {
 	if maps.Equal(next.Annotations, d.Claim.Annotations) {
 		return nil
 	}
-	if err := c.Client.Patch(ctx, next, client.MergeFrom(d.Claim)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("write the maintenance on NodeClaim %s: %w", d.Claim.Name, err))
-	}
-	if d.Window == nil || d.Claim.Annotations[Annotation] == next.Annotations[Annotation] {
-		return nil
-	}
-	const text = "Linode has announced maintenance of the host of this node: %s"
-	switch {
-	case d.Window.Emergency:
-		c.Events.Eventf(d.Claim, nil, corev1.EventTypeWarning, ReasonEmergency, "ListMaintenance", text, d.Window)
-	case d.Window.Started:
-		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonStarted, "ListMaintenance", text, d.Window)
-	default:
-		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonScheduled, "ListMaintenance", text, d.Window)
-	}
-	return nil
+	return client.IgnoreNotFound(c.Client.Patch(ctx, next, client.MergeFrom(d.Claim)))
 }
 
 // taint keeps new pods off a Node that is to be replaced.
@@ -224,23 +198,4 @@ func (c *Controller) taint(ctx context.Context, d Decision, node *corev1.Node) e
 		return nil // the next look is soon
 	}
 	return client.IgnoreNotFound(err)
-}
-
-// condition writes the condition of a Node.
-func (c *Controller) condition(ctx context.Context, d Decision, node *corev1.Node) error {
-	wanted := corev1.NodeCondition{Type: Condition, Status: corev1.ConditionFalse, Reason: reasonNone,
-		Message: "Linode has announced no maintenance of the host"}
-	if d.Window != nil {
-		wanted.Status, wanted.Reason = corev1.ConditionTrue, ReasonScheduled
-		wanted.Message = "Linode has announced maintenance of the host: " + d.Window.String()
-	}
-	has := nodeutils.GetCondition(node, Condition)
-	if has.Message == wanted.Message || has.Type == "" && d.Window == nil {
-		return nil
-	}
-	wanted.LastTransitionTime, wanted.LastHeartbeatTime = metav1.NewTime(c.Now()), metav1.NewTime(c.Now())
-	next := node.DeepCopy()
-	next.Status.Conditions = append(slices.DeleteFunc(next.Status.Conditions,
-		func(n corev1.NodeCondition) bool { return n.Type == Condition }), wanted)
-	return client.IgnoreNotFound(c.Client.Status().Patch(ctx, next, client.StrategicMergeFrom(node)))
 }

@@ -91,7 +91,7 @@ func (c *cluster) step() {
 	}
 }
 
-// state is what each node has: "=" for the condition, "T" for the taint, "R" if its claim is to be replaced.
+// state is what each node has: "=" for maintenance on its claim, "T" for the taint, "R" if its claim is to be replaced.
 func (c *cluster) state() map[string]string {
 	c.t.Helper()
 	var nodes corev1.NodeList
@@ -101,9 +101,7 @@ func (c *cluster) state() map[string]string {
 	state := map[string]string{}
 	for _, node := range nodes.Items {
 		id, text := strings.TrimPrefix(node.Name, "node-"), ""
-		if slices.ContainsFunc(node.Status.Conditions, func(n corev1.NodeCondition) bool {
-			return n.Type == Condition && n.Status == corev1.ConditionTrue
-		}) {
+		if Of(c.claim(id)) != nil {
 			text += "="
 		}
 		if slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == Taint }) {
@@ -168,8 +166,6 @@ func TestNodesAreReplacedInOrder(t *testing.T) {
 	}
 	c.step()
 	c.want(map[string]string{"1": "=T", "2": "=TR"})
-	c.event(ReasonScheduled)
-	c.event(ReasonScheduled)
 	nc := c.claim("2")
 	nc.StatusConditions().SetTrue(karpv1.ConditionTypeDrifted)
 	if err := c.Status().Update(t.Context(), nc); err != nil {
@@ -184,7 +180,6 @@ func TestMaintenanceThatEndsLeavesNothing(t *testing.T) {
 	c := newCluster(t, 24*time.Hour, "1")
 	c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Start: in(9 * time.Hour), Emergency: true}}
 	c.step()
-	c.event(ReasonEmergency)
 	c.account.list = nil
 	c.step()
 	c.want(map[string]string{})
@@ -200,7 +195,6 @@ func TestNothingChangesWithoutAList(t *testing.T) {
 	c.account.list = []api.Maintenance{{Linode: 1, Start: in(2 * time.Hour)}}
 	c.step()
 	c.want(map[string]string{"1": "="})
-	c.event(ReasonScheduled)
 	c.account = account{err: errors.New("Linode does not answer")}
 	c.restart()
 	c.step()
@@ -212,33 +206,15 @@ func TestNothingChangesWithoutAList(t *testing.T) {
 	c.want(map[string]string{"1": "=TR"})
 }
 
-// TestNoNodeIsReplacedUnlessItsClassAsks: its condition shows the maintenance.
+// TestNoNodeIsReplacedUnlessItsClassAsks: its claim has the maintenance, and it gets no taint.
 func TestNoNodeIsReplacedUnlessItsClassAsks(t *testing.T) {
 	c := newCluster(t, 0, "1", "2")
 	c.account.list = []api.Maintenance{{Linode: 1, Start: in(time.Hour)}, {Linode: 2, Start: in(-time.Hour)}}
 	c.step()
 	c.want(map[string]string{"1": "=", "2": "="})
 	c.account = account{err: errors.New("Linode does not answer")}
-	c.event(ReasonScheduled)
-	c.event(ReasonScheduled)
 	c.step()
 	c.noEvent()
-}
-
-// TestAnotherStartIsOnTheNode: Linode announces the same work for an earlier time.
-func TestAnotherStartIsOnTheNode(t *testing.T) {
-	c := newCluster(t, 24*time.Hour, "1")
-	for _, hours := range []time.Duration{9, 8} {
-		c.account.list = []api.Maintenance{{Linode: 1, Start: in(hours * time.Hour)}}
-		c.step()
-		var node corev1.Node
-		if err := c.Get(t.Context(), client.ObjectKey{Name: "node-1"}, &node); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := node.Status.Conditions[1].Message, in(hours*time.Hour).Format(time.RFC3339); !strings.Contains(got, want) {
-			t.Errorf("the condition is %q, want %s", got, want)
-		}
-	}
 }
 
 // TestARefusedTokenIsReportedAsSuch: it names the scope.
@@ -265,8 +241,6 @@ func TestMaintenanceWithoutAStart(t *testing.T) {
 			t.Errorf("%+v explains that the machine is off", w)
 		}
 	}
-	c.event(ReasonScheduled)
-	c.event(ReasonStarted)
 }
 
 // TestMaintenanceIsOver four hours after its start, also if Linode does not answer.
@@ -280,16 +254,6 @@ func TestMaintenanceIsOver(t *testing.T) {
 	c.account.err = errors.New("Linode does not answer")
 	c.step()
 	c.want(map[string]string{})
-}
-
-// TestStartOfMaintenanceIsReported: by another event than its announcement.
-func TestStartOfMaintenanceIsReported(t *testing.T) {
-	c := newCluster(t, 0, "1")
-	for _, tt := range []struct{ status, reason string }{{"scheduled", ReasonScheduled}, {"in_progress", ReasonStarted}} {
-		c.account.list = []api.Maintenance{{Linode: 1, Type: "reboot", Start: in(time.Hour), Status: tt.status}}
-		c.step()
-		c.event(tt.reason)
-	}
 }
 
 // TestTwoLeadersAgree: the last leader has an older list, and continues for a moment.

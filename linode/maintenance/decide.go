@@ -1,5 +1,5 @@
-// Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: each Node
-// gets a condition, and if its class sets replaceBeforeMaintenance, the node is replaced before the work starts, within
+// Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: status and why
+// show it, and if the class of a node sets replaceBeforeMaintenance, the node is replaced before the work starts, within
 // the budgets of its NodePool.
 //
 // Karpenter replaces a node if its claim drifts. What is due is written on the NodeClaim, where it survives the
@@ -90,7 +90,7 @@ func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
 	return windows
 }
 
-// typeText is a type as it is written in annotations, conditions and events: one word of Linode's, or else quoted.
+// typeText is a type as it is written in annotations: one word of Linode's, or else quoted.
 func typeText(kind string) string {
 	const most = 60
 	if quoted := nodeclaim.Quoted(kind, most); quoted != `"`+kind+`"` {

@@ -64,13 +64,9 @@ func TestNodesAreReplacedBeforeMaintenance(t *testing.T) {
 		t.Errorf("at one moment %d of 8 pods were ready", n)
 	}
 	for _, node := range after.nodes {
-		if hasTaint(node, maintenance.Taint) || upcoming(node) {
+		if hasTaint(node, maintenance.Taint) || upcoming(after, node.Name) {
 			t.Errorf("node %s still has maintenance", node.Name)
 		}
-	}
-	if !s.told("NodeClaim", maintenance.ReasonEmergency, "(emergency)") ||
-		!s.told("NodeClaim", maintenance.ReasonScheduled, "power_off_on, starts at") {
-		t.Error("no events name the maintenance")
 	}
 	if !s.told("LinodeNodeClass", maintenance.ReasonUnknown, "may not be replaced") {
 		t.Error("no event says that Linode does not list maintenance")
@@ -78,7 +74,7 @@ func TestNodesAreReplacedBeforeMaintenance(t *testing.T) {
 	s.never("another node is replaced", func(state) bool { return len(ended.order()) > 5 }, second.disruption())
 }
 
-// TestMaintenanceIsShownOnly: the class does not ask to replace nodes, so that the Node has a condition and no more.
+// TestMaintenanceIsShownOnly: the class does not ask to replace nodes, so that the NodeClaim has an annotation and no more.
 func TestMaintenanceIsShownOnly(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -138,12 +134,12 @@ func keptInMaintenance(t *testing.T, dir string, mode ...string) {
 	}
 	kept, canceled, lost := []karpv1.NodeClaim{claims[0], claims[1], claims[4]}, claims[2], claims[3]
 	s.until("the controller knows of all maintenance", time.Minute, func(now state) bool {
-		return !slices.ContainsFunc(now.nodes, func(n corev1.Node) bool { return !upcoming(n) })
+		return !slices.ContainsFunc(now.nodes, func(n corev1.Node) bool { return !upcoming(now, n.Name) })
 	})
 	s.linodeCall(http.MethodDelete, fmt.Sprintf("/simulator/maintenance/%d",
 		nodeclaim.InstanceOf(canceled.Status.ProviderID)), nil, nil)
 	s.until("the controller knows what is canceled", time.Minute, func(now state) bool {
-		return !upcoming(nodeNamed(now, canceled.Status.NodeName))
+		return !upcoming(now, canceled.Status.NodeName)
 	})
 
 	s.inject(`{"name": "down", "path": "/account/maintenance", "status": 500}`)
@@ -157,7 +153,6 @@ func keptInMaintenance(t *testing.T, dir string, mode ...string) {
 			return ready(nodeNamed(now, nc.Status.NodeName))
 		})
 	})
-	mustContain(t, s.run("lkeplan", "status", "-o", "json"), "lkeplan waits for their machines until")
 	mustContain(t, s.run("lkeplan", "why", "node", kept[0].Status.NodeName, "-o", "json"),
 		"because its host is maintained, lkeplan waits for its machine until")
 	if n := nodeNamed(s.state(), canceled.Status.NodeName); !ready(n) {
@@ -173,7 +168,7 @@ func keptInMaintenance(t *testing.T, dir string, mode ...string) {
 
 	s.until("the other nodes are back", 4*time.Minute, func(now state) bool {
 		for _, nc := range append(kept, canceled) {
-			if n := nodeNamed(now, nc.Status.NodeName); !ready(n) || upcoming(n) || hasTaint(n, maintenance.Taint) {
+			if n := nodeNamed(now, nc.Status.NodeName); !ready(n) || upcoming(now, n.Name) || hasTaint(n, maintenance.Taint) {
 				return false
 			}
 		}
@@ -213,22 +208,18 @@ func nodeNamed(now state, name string) (node corev1.Node) {
 	return node
 }
 
-// maintained announces maintenance of the host of the first node, and waits until the Node shows it.
+// maintained announces maintenance of the host of the first node, and waits until its NodeClaim shows it.
 func (s *sandbox) maintained(now state) {
 	s.t.Helper()
 	nc := now.claims[0]
 	s.announce(nodeclaim.InstanceOf(nc.Status.ProviderID), "migrate", time.Now().Add(48*time.Hour), false)
-	s.until("the Node has the condition", time.Minute, func(now state) bool {
-		return slices.ContainsFunc(now.nodes, func(n corev1.Node) bool {
-			return n.Spec.ProviderID == nc.Status.ProviderID && upcoming(n)
-		})
-	})
+	s.until("the NodeClaim has the maintenance", time.Minute, func(now state) bool { return upcoming(now, nc.Status.NodeName) })
 }
 
-// upcoming reports whether a Node has the condition of upcoming maintenance.
-func upcoming(node corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == maintenance.Condition && c.Status == corev1.ConditionTrue
+// upcoming reports whether the NodeClaim of a Node has upcoming maintenance.
+func upcoming(now state, node string) bool {
+	return slices.ContainsFunc(now.claims, func(nc karpv1.NodeClaim) bool {
+		return nc.Status.NodeName == node && maintenance.Of(&nc) != nil
 	})
 }
 
