@@ -9,22 +9,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -46,7 +47,8 @@ const debounce = 5 * time.Second
 func (p nodeCounter) Watch(mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodeplan-count").
 		Watches(&karpv1.NodeClaim{}, p.later()).
-		Watches(&karpv1.NodePool{}, p.later()).
+		Watches(&karpv1.NodePool{}, p.later(), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{},
+			predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))). // Karpenter writes the status often
 		Complete(p)
 }
 
@@ -73,21 +75,9 @@ func (p nodeCounter) later() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if !onlyStatus(e) {
-				add(ctx, e.ObjectNew, q)
-			}
-		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, e.ObjectNew, q) },
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
 	}
-}
-
-// onlyStatus reports whether only the status of a pool has changed, which does not affect how many
-// nodes are outdated. Karpenter writes the status of a new pool about six times.
-func onlyStatus(e event.UpdateEvent) bool {
-	before, isPool := e.ObjectOld.(*karpv1.NodePool)
-	return isPool && before.Generation == e.ObjectNew.GetGeneration() &&
-		maps.Equal(before.Labels, e.ObjectNew.GetLabels()) && maps.Equal(before.Annotations, e.ObjectNew.GetAnnotations())
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -127,6 +117,11 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 		return nil, fmt.Errorf("list the pools of NodePlan %s: %w", client.ObjectKeyFromObject(np), err)
 	}
 	state := plan.State{Now: p.Now()}
+	add := func(block schemas.Block, obj client.Object) error {
+		o, err := compare.ObjectOf(block, obj)
+		state.Objects = append(state.Objects, o)
+		return err
+	}
 	known, classes := map[string]bool{}, map[string]bool{} // without draining pools, and those not applied yet
 	for _, pool := range np.Status.Pools {
 		known[pool.Name] = pool.Condemned == nil
@@ -135,7 +130,7 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 		if !known[pools.Items[i].Name] {
 			continue
 		}
-		if err := p.add(&state, "pool", &pools.Items[i]); err != nil {
+		if err := add(schemas.Pool, &pools.Items[i]); err != nil {
 			return nil, err
 		}
 		if ref := pools.Items[i].Spec.Template.Spec.NodeClassRef; ref != nil {
@@ -146,7 +141,7 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 		var class linodev1alpha1.LinodeNodeClass
 		err := p.Get(ctx, client.ObjectKey{Name: name}, &class)
 		if err == nil {
-			err = p.add(&state, "node_class", &class)
+			err = add(schemas.NodeClass, &class)
 		}
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("get node class %s: %w", name, err)
@@ -158,28 +153,6 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 	}
 	rolling, err := plan.Rolls(state)
 	return poolStatuses(rolling, nil), err
-}
-
-// add adds a live object to a state, with the address of a block of its name.
-func (p nodeCounter) add(state *plan.State, block string, obj client.Object) error {
-	kind, err := apiutil.GVKForObject(obj, p.Client.Scheme())
-	if err != nil {
-		return err
-	}
-	// The converter of apimachinery does not preserve Karpenter's durations.
-	text, err := json.Marshal(obj)
-	if err != nil {
-		return fmt.Errorf("read %s %s: %w", kind.Kind, obj.GetName(), err)
-	}
-	raw := map[string]any{}
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return fmt.Errorf("read %s %s: %w", kind.Kind, obj.GetName(), err)
-	}
-	raw["apiVersion"], raw["kind"] = kind.GroupVersion().String(), kind.Kind
-	state.Objects = append(state.Objects, config.Object{
-		Addr: config.Addr{Type: block, Name: obj.GetName()}, Manifest: raw, Defaulted: raw,
-	})
-	return nil
 }
 
 // poolStatuses are the pools of a status. The windows, by pool, or else the pace tell when the budgets
