@@ -25,7 +25,7 @@ const statusHelp = `Show the state of a cluster on one screen:
   * whether the Linode API answers and accepts the token
   * for each NodePlan (an object that applies commits), the applied commit and
     the next commit
-  * why pods wait for a node
+  * which pods wait for a node, and the last warning about them
   * for each node, its plan type, state, age and price, and how much of its CPU
     and memory the pods request. If there are more than 20 nodes, status sums
     them up by pool and plan type; --all lists each node
@@ -35,10 +35,9 @@ With POOL, status shows only this pool.
 A line of the output that starts with | continues the previous line, or quotes a
 message of a Kubernetes object.
 
-You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
-persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
-resources of Karpenter and lkeplan. If you cannot list one of these resources,
-status shows the missing permission. status also works if the controller is down.
+You need permission to list nodes, pods, events, poddisruptionbudgets, and the
+custom resources of Karpenter and lkeplan. If you cannot list one of these
+resources, status shows the missing permission. status also works if the controller is down.
 Prices come from the catalogue, a file with plan types (kinds of Linode), regions and prices.`
 
 type statusSettings struct {
@@ -106,7 +105,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		if err != nil {
 			return inspect.Status{}, err
 		}
-		return inspect.NewStatus(ctx, lists, inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool})
+		return inspect.NewStatus(lists, inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool})
 	}
 	found, err := status()
 	if err != nil {

@@ -33,9 +33,8 @@ message of a Kubernetes object.
 
 You need permission to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the custom
-resources of Karpenter and lkeplan. If you cannot list one of these resources, the
-output shows the missing permission, and leaves out what it cannot know. The command also works if the controller is
-down.
+resources of Karpenter and lkeplan. Without events, the output leaves them out.
+The command also works if the controller is down.
 
 If the node no longer exists, the output shows the last event about it. Prices
 come from the catalogue, a file with plan types (kinds of Linode), regions and prices.`

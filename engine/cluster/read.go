@@ -27,7 +27,7 @@ import (
 
 // Kind is one kind of objects, or some of them.
 type Kind struct {
-	Name   string // in the plural, and what is special about some
+	Name   string // in the plural
 	Group  string // of the API; "" for that of Kubernetes itself
 	Empty  client.ObjectList
 	Opts   []client.ListOption
@@ -36,8 +36,7 @@ type Kind struct {
 
 // resource is what the right to list a kind is for, such as nodepools.karpenter.sh.
 func (k Kind) resource() string {
-	name, _, _ := strings.Cut(strings.ToLower(k.Name), " ")
-	return strings.TrimSuffix(name+"."+k.Group, ".")
+	return strings.TrimSuffix(strings.ToLower(k.Name)+"."+k.Group, ".")
 }
 
 // Read lists kinds by a client, which knows them and bounds its requests, all at the same time. Kinds that cannot be listed
@@ -100,16 +99,20 @@ func (k Kind) problem(err error) string {
 	return ""
 }
 
-// AllKinds are what why looks at: those of StatusKinds, and all events.
+// AllKinds are what why looks at: those of StatusKinds, what a scheduler reads, and all events.
 func AllKinds() []Kind {
-	all := slices.DeleteFunc(StatusKinds(), func(k Kind) bool { return strings.HasPrefix(k.Name, "Events") })
-	return append(all, Kind{Name: "Events", Empty: &corev1.EventList{}})
+	all := slices.DeleteFunc(StatusKinds(), func(k Kind) bool { return k.Name == "Events" })
+	return append(all,
+		Kind{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
+		Kind{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
+		Kind{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
+		Kind{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}},
+		Kind{Name: "Events", Empty: &corev1.EventList{}})
 }
 
-// StatusKinds are what status looks at. Of events, warnings count, and which node a pod is to have.
+// StatusKinds are what status looks at. Of events, warnings count.
 func StatusKinds() []Kind {
 	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
-	nominated := fields.OneTermEqualSelector("reason", "Nominated")
 	return []Kind{
 		{Name: "Nodes", Empty: &corev1.NodeList{}},
 		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(notEnded)},
@@ -119,12 +122,7 @@ func StatusKinds() []Kind {
 		{Name: "CapacityLimits", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.CapacityLimitList{}},
 		{Name: "NodePlans", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.NodePlanList{}},
 		{Name: "PodDisruptionBudgets", Group: "policy", Empty: &policyv1.PodDisruptionBudgetList{}},
-		{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
-		{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
-		{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
-		{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}},
 		{Name: "Events", Empty: &corev1.EventList{}, Opts: some(warnings)},
-		{Name: "Events of nominated pods", Empty: &corev1.EventList{}, Opts: some(nominated)},
 	}
 }
 

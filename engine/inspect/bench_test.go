@@ -17,7 +17,7 @@ func BenchmarkStatus(b *testing.B) {
 	given := inspect.Given{Catalog: prices(b), Now: now}
 	b.ReportAllocs()
 	for b.Loop() {
-		found, err := inspect.NewStatus(b.Context(), lists, given)
+		found, err := inspect.NewStatus(lists, given)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestStatusOfALargeClusterIsFast(t *testing.T) {
 	lists := cluster.Of(largeCluster(t), nil)
 	given := inspect.Given{Catalog: prices(t), Now: now}
 	configtest.Within(t, time.Second, func() {
-		if _, err := inspect.NewStatus(t.Context(), lists, given); err != nil {
+		if _, err := inspect.NewStatus(lists, given); err != nil {
 			t.Fatal(err)
 		}
 	})

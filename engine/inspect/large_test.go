@@ -69,7 +69,7 @@ func TestLargeClusterStatusIsFast(t *testing.T) {
 			return
 		}
 		var told inspect.Status
-		told, err = inspect.NewStatus(t.Context(), found, inspect.Given{Catalog: prices, Now: time.Now()})
+		told, err = inspect.NewStatus(found, inspect.Given{Catalog: prices, Now: time.Now()})
 		text = told.Text(inspect.StatusView{Width: 120})
 	})
 	t.Logf("%s of processor time, %s in all", took, time.Since(began))

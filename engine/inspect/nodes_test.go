@@ -31,7 +31,7 @@ func TestStatusEscapesTextOfKubelets(t *testing.T) {
 		pod.Spec.NodeName, pod.Spec.Containers = name, []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: huge}}}
 		lists.Pods = append(lists.Pods, pod)
 	}
-	found, err := inspect.NewStatus(t.Context(), lists, inspect.Given{Catalog: prices(t), Now: now, Place: evil})
+	found, err := inspect.NewStatus(lists, inspect.Given{Catalog: prices(t), Now: now, Place: evil})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestStatusEscapesTextOfKubelets(t *testing.T) {
 
 // TestManyNodesAreSummedUp by pool and plan type, unless each is asked for.
 func TestManyNodesAreSummedUp(t *testing.T) {
-	found, err := inspect.NewStatus(t.Context(), cluster.Of(largeCluster(t), nil), inspect.Given{Catalog: prices(t), Now: now})
+	found, err := inspect.NewStatus(cluster.Of(largeCluster(t), nil), inspect.Given{Catalog: prices(t), Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

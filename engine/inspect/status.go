@@ -6,7 +6,6 @@
 package inspect
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,11 +75,11 @@ const (
 )
 
 // NewStatus reports what is happening in a cluster.
-func NewStatus(ctx context.Context, l cluster.Snapshot, g Given) (Status, error) {
-	return newReader(l.Sorted(), g).status(ctx)
+func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
+	return newReader(l.Sorted(), g).status()
 }
 
-func (w *reader) status(ctx context.Context) (Status, error) {
+func (w *reader) status() (Status, error) {
 	s := Status{
 		Place: w.Place, Notes: append(append([]string{}, w.Notes...), unknown(w.Unlisted)...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
 	}
@@ -104,7 +103,7 @@ func (w *reader) status(ctx context.Context) (Status, error) {
 		s.NodePlans = w.nodePlans()
 	}
 	if w.Unread(cluster.KindPods) == "" {
-		s.Waiting = w.waiting(ctx, s)
+		s.Waiting = w.waiting()
 	}
 	if w.Pool != "" {
 		return s.only(w.Pool)

@@ -98,7 +98,7 @@ func refused(t *testing.T, k cluster.Kind, lists cluster.Snapshot, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := inspect.NewStatus(t.Context(), lists, inspect.Given{Catalog: prices, Now: time.Now()})
+	s, err := inspect.NewStatus(lists, inspect.Given{Catalog: prices, Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,26 +106,12 @@ func drift(obj map[string]any) (says []Remark, err error) {
 	return says, err
 }
 
-// untyped is a typed object of a block, with its apiVersion and kind, which lists leave out.
-func untyped(block schemas.Block, typed any) (map[string]any, error) {
-	object, err := manifest.Untyped(typed)
-	if err != nil {
-		return nil, err
-	}
-	object["apiVersion"], object["kind"] = block.Object.APIVersion, block.Object.Kind
-	return object, nil
-}
-
 // objects are the pools of Linode and their classes, in the form of a plan.
 func (w *reader) objects() (objects []config.Object, err error) {
 	add := func(block schemas.Block, obj metav1.Object) error {
-		fields, err := untyped(block, obj)
-		if err != nil {
-			return fmt.Errorf("read %s %s: %w", block.Object.Kind, obj.GetName(), err)
-		}
-		addr := config.Addr{Type: block.Type, Name: obj.GetName()}
-		objects = append(objects, config.Object{Addr: addr, Manifest: fields, Defaulted: fields})
-		return nil
+		o, err := compare.ObjectOf(block, obj)
+		objects = append(objects, o)
+		return err
 	}
 	for _, class := range w.Snapshot.Classes {
 		if err := add(schemas.NodeClass, class); err != nil {
@@ -239,43 +225,22 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 
 // maintained reports maintenance of the hosts of a pool's nodes.
 func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
-	nodes, waiting := 0, 0
+	nodes := 0
 	var first *maintenance.Window
-	var away []string
 	for _, nc := range w.Claims {
-		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name {
-			continue
-		}
 		window := maintenance.Of(nc)
-		if window == nil {
+		if window == nil || nc.Labels[karpv1.NodePoolLabelKey] != pool.Name {
 			continue
 		}
-		nodes++
-		if awaited(nc, w.Nodes, w.Now) {
-			away = append(away, awaitedUntil(nc))
-		}
-		if nc.Annotations[maintenance.AnnotationReplace] != "" && nc.DeletionTimestamp.IsZero() {
-			waiting++
-		}
-		if first == nil || window.Compare(*first) < 0 {
+		if nodes++; first == nil || window.Compare(*first) < 0 {
 			first = window
 		}
 	}
 	if first == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Linode has announced maintenance of the hosts of %s; the first maintenance %s", diag.Counted(nodes, "node"), starts(first, w.Now))
-	if waiting > 0 {
-		text += fmt.Sprintf("; %s still to be replaced before the maintenance, within the disruption budgets", are(waiting, "node"))
-	}
-	if len(away) > 0 {
-		machines := "its machine"
-		if len(away) > 1 {
-			machines = "their machines"
-		}
-		text += fmt.Sprintf("; %s not ready, and lkeplan waits for %s until %s", are(len(away), "node"), machines, slices.Max(away))
-	}
-	return []Remark{{What: RemarkHosts, Text: text}}
+	return []Remark{{What: RemarkHosts, Text: fmt.Sprintf("Linode has announced maintenance of the hosts of %s; the first: %s",
+		diag.Counted(nodes, "node"), diag.OneLine(first.String()))}}
 }
 
 // mostRelabeled is how many nodes are named that do not have their labels yet.

@@ -70,7 +70,7 @@ func statusScreen(t *testing.T, lists cluster.Snapshot, name string) string {
 	default:
 		given.Pool = stem
 	}
-	got, err := inspect.NewStatus(t.Context(), lists, given)
+	got, err := inspect.NewStatus(lists, given)
 	if err != nil {
 		t.Fatal(err)
 	}

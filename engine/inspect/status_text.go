@@ -195,11 +195,10 @@ func (p *page) waiting(loads []Workload) {
 	for _, w := range loads {
 		rows = append(rows, []string{w.Namespace + "/" + w.Owner, fmt.Sprint(w.Pods), p.ago(w.Since)})
 	}
-	p.table(rows, func(i int) {
-		for _, reason := range loads[i].Reasons {
-			p.Paragraph(2, "%s", reason)
-		}
-	}, 1, 2)
+	p.table(rows, func(i int) { p.Words(2, loads[i].Message) }, 1, 2)
+	if len(loads) > 0 {
+		p.Paragraph(0, "lkeplan why pod NAMESPACE/NAME shows why a pod waits.")
+	}
 }
 
 func (p *page) nodePlans(plans []NodePlanStatus) {

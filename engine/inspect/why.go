@@ -39,8 +39,7 @@ type Answer struct {
 	Name      string    `json:"name"`
 	Summary   string    `json:"summary"`
 	Sections  []Section `json:"sections"`
-	Unknown   []About   `json:"unknown"` // sections that are left out, because they need kinds that could not be listed
-	Notes     []string  `json:"notes"`   // what could not be read
+	Notes     []string  `json:"notes"` // what could not be read
 }
 
 // Section answers one question.
@@ -92,15 +91,22 @@ type Line struct {
 	quoted bool // it is quoted from an object of the cluster
 }
 
+// needed are the kinds that answers are made of. Without events, an answer only lacks them.
+var needed = []string{cluster.KindNodes, cluster.KindClaims, cluster.KindPods, cluster.KindClasses, cluster.KindDaemonSets,
+	cluster.KindLimits, cluster.KindBudgets, cluster.KindVolumeClaims, cluster.KindVolumes, cluster.KindStorageClasses}
+
 // Ask answers a question about a cluster.
 func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, error) {
 	g.Pool = ""
 	w := newReader(l.Sorted(), g)
+	if unread := w.Unread(needed...); unread != "" {
+		return Answer{}, fmt.Errorf("%s %s cannot be explained: %s; the user needs permission to list them", q.Kind, q.Name, unread)
+	}
 	var err error
-	if w.Status, err = w.status(ctx); err != nil {
+	if w.Status, err = w.status(); err != nil {
 		return Answer{}, err
 	}
-	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Unknown: []About{}, Notes: append([]string{}, l.Notes...)}
+	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
 	switch q.Kind {
 	case "pod":
 		a.Namespace = q.Namespace
@@ -121,9 +127,6 @@ type reader struct {
 	types   func() *instancetype.Set // the plan types as the controller offers them now
 	volumes *simulate.VolumeIndex
 	events  cluster.Events
-
-	placed   map[types.UID]simulate.Placement // of the waiting pods
-	placeErr error
 }
 
 func newReader(l cluster.Snapshot, g Given) *reader {
@@ -186,14 +189,7 @@ func plainly(texts ...string) (lines []Line) {
 
 // absent is the error for a name that no object has, with the last event about a removed one.
 func (w *reader) absent(kind, namespace, name string, names []string) error {
-	what, kinds := map[string]string{"Pod": "pod", "Node": "node", "NodePool": "pool"}[kind], []string{kind + "s"}
-	if kind == "Node" { // or a NodeClaim
-		kinds = append(kinds, cluster.KindClaims)
-	}
-	if unread := w.Unread(kinds...); unread != "" {
-		return fmt.Errorf("whether %s %s exists is unknown: %s", what, name, unread)
-	}
-	text := fmt.Sprintf("there is no %s %s", what, name)
+	text := fmt.Sprintf("there is no %s %s", map[string]string{"Pod": "pod", "Node": "node", "NodePool": "pool"}[kind], name)
 	events := w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name})
 	if kind == "Node" {
 		events = append(events, w.events.About(cluster.Subject{Kind: "NodeClaim", Name: name})...)
@@ -245,44 +241,9 @@ func (w *reader) said(of ...cluster.Subject) (lines []Line) {
 	return lines
 }
 
-// kindsOfVolumes are what tells where the volumes of pods can be used.
-var kindsOfVolumes = []string{cluster.KindVolumeClaims, cluster.KindVolumes, cluster.KindStorageClasses}
-
-// kindsToPlan are what a scheduler reads, but for volumes.
-var kindsToPlan = []string{cluster.KindNodes, cluster.KindClaims, cluster.KindPods, cluster.KindClasses, cluster.KindDaemonSets,
-	cluster.KindLimits}
-
-// needs are the kinds without which the answer to a question is unknown.
-var needs = map[About][]string{
-	AboutPlacing:  kindsToPlan,
-	AboutWaits:    append(slices.Clone(kindsToPlan), cluster.KindEvents),
-	AboutPlan:     {cluster.KindClaims, cluster.KindClasses},
-	AboutPlans:    {cluster.KindClasses},
-	AboutReplaced: {cluster.KindClasses},
-	AboutStays:    append(slices.Clone(kindsToPlan), cluster.KindBudgets),
-	AboutDelays:   append(slices.Clone(kindsToPlan), cluster.KindBudgets),
-	AboutState:    {cluster.KindNodes, cluster.KindClaims},
-	AboutSaid:     {cluster.KindEvents},
-}
-
-// knows reports whether all kinds could be listed that a question about some pods needs. If not, the answer is unknown.
-func (w *reader) knows(a *Answer, about About, pods ...*corev1.Pod) bool {
-	kinds := needs[about]
-	if slices.ContainsFunc(pods, simulate.ClaimsVolumes) {
-		kinds = slices.Concat(kinds, kindsOfVolumes)
-	}
-	if w.Unread(kinds...) == "" {
-		return true
-	}
-	a.Unknown = append(a.Unknown, about)
-	return false
-}
-
 // addSaid adds the last events of objects.
 func (w *reader) addSaid(a *Answer, of ...cluster.Subject) {
-	if w.knows(a, AboutSaid) {
-		a.add(AboutSaid, w.said(of...)...)
-	}
+	a.add(AboutSaid, w.said(of...)...)
 }
 
 // Text writes an answer for people, in lines of a width.
@@ -300,15 +261,8 @@ func (a Answer) Text(width int) string {
 			p.Paragraph(2, "%s", line)
 		}
 	}
-	if len(a.Unknown)+len(a.Notes) > 0 {
+	if len(a.Notes) > 0 {
 		p.Break()
-	}
-	if len(a.Unknown) > 0 {
-		var titles []string
-		for _, about := range a.Unknown {
-			titles = append(titles, about.title(a.Kind))
-		}
-		p.Paragraph(0, "Unknown, because not all kinds can be listed: %s.", strings.Join(titles, ", "))
 	}
 	for _, note := range a.Notes {
 		p.Paragraph(0, "%s", note)
@@ -345,6 +299,9 @@ func together(lines []Line) (merged []Line) {
 	return merged
 }
 
+// ageOf is how long ago an event was last seen.
+func (w *reader) ageOf(e *corev1.Event) string { return w.age(w.events.LastSeen(e)) }
+
 func (w *reader) age(since time.Time) string { return Age(w.Now.Sub(since)) }
 
 // asks is what the volumes of a pod require of its node.
@@ -355,8 +312,8 @@ type asks struct {
 
 // storageOf is what the volumes of a pod require, as Karpenter reads them.
 func (w *reader) storageOf(ctx context.Context, pod *corev1.Pod) asks {
-	if !simulate.ClaimsVolumes(pod) || w.Unread(kindsOfVolumes...) != "" {
-		return asks{} // or unknown, which knows reports
+	if !simulate.ClaimsVolumes(pod) {
+		return asks{}
 	}
 	wait, err := w.volumes.Ready(ctx, pod)
 	switch {

@@ -39,10 +39,7 @@ func (w *reader) node(ctx context.Context, a *Answer) error {
 		return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
 	}
 	a.Summary = fmt.Sprintf("Node %s belongs to no pool: it has no NodeClaim.", n.Name)
-	switch pool := n.Labels[karpv1.NodePoolLabelKey]; {
-	case w.Unread(cluster.KindClaims) != "":
-		a.Summary = fmt.Sprintf("Node %s exists. Its pool is unknown: NodeClaims cannot be listed.", n.Name)
-	case pool != "":
+	if pool := n.Labels[karpv1.NodePoolLabelKey]; pool != "" {
 		a.Summary = fmt.Sprintf("Node %s belongs to pool %s according to its label %s, but no NodeClaim has the name or the "+
 			"provider id of the node. Its NodeClaim was deleted, or is not updated yet.", n.Name, pool, karpv1.NodePoolLabelKey)
 	}
@@ -69,9 +66,7 @@ func namesOf[T metav1.Object](list []T) (names []string) {
 
 // explain adds all sections about a claim and its node.
 func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
-	if w.knows(a, AboutPlan) {
-		a.add(AboutPlan, w.planOf(nc)...)
-	}
+	a.add(AboutPlan, w.planOf(nc)...)
 	why, lines, err := w.replaced(nc)
 	if err != nil {
 		return err
@@ -80,13 +75,11 @@ func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, o
 	if why != "" {
 		a.add(why, lines...)
 		rest, about = w.delays, AboutDelays
-	} else {
-		w.knows(a, AboutReplaced)
 	}
 	if c := undeleted(nc); c != nil {
 		a.add(AboutMachine, plainly(fmt.Sprintf("the deletion of the machine has failed for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
 	}
-	if nc.Status.NodeName != "" && nc.DeletionTimestamp.IsZero() && w.knows(a, about, w.movable(nc)...) {
+	if nc.Status.NodeName != "" && nc.DeletionTimestamp.IsZero() {
 		lines, err := rest(ctx, nc)
 		if err != nil {
 			return err

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
@@ -40,12 +40,8 @@ func (w *reader) pod(ctx context.Context, a *Answer) error {
 		a.add(AboutWaits, plainly("the scheduling gate "+pod.Spec.SchedulingGates[0].Name+" blocks the pod")...)
 		return nil
 	}
-	if w.knows(a, AboutPlacing, pod) {
-		if err := w.wouldGo(ctx, a, pod); err != nil {
-			return err
-		}
-	} else {
-		w.knows(a, AboutWaits)
+	if err := w.wouldGo(ctx, a, pod); err != nil {
+		return err
 	}
 	w.addSaid(a, cluster.SubjectOf("Pod", pod))
 	return nil
@@ -62,7 +58,7 @@ func (w *reader) wouldGo(ctx context.Context, a *Answer, pod *corev1.Pod) error 
 		a.add(AboutPlacing, plainly("nothing until the volumes of the pod exist: "+asks.unready)...)
 		return nil
 	}
-	placed, err := w.place(ctx)
+	placed, err := simulate.Place(ctx, w.live(ctx, nil))
 	if err != nil {
 		return err
 	}
@@ -71,79 +67,60 @@ func (w *reader) wouldGo(ctx context.Context, a *Answer, pod *corev1.Pod) error 
 		lines = append(plainly("the volumes of the pod need a node with "+where), lines...)
 	}
 	a.add(AboutPlacing, lines...)
-	if !w.knows(a, AboutWaits) {
-		return nil
+	waits := w.waits(pod)
+	if placed[pod.UID].Plan != "" && len(waits) == 0 && w.Now.Sub(pod.CreationTimestamp.Time) > time.Minute {
+		waits = plainly("nothing tells why the node is not created yet; run lkeplan doctor to check that the controller runs")
 	}
-	for _, load := range w.Status.Waiting {
-		if load.Namespace == pod.Namespace && load.Owner == OwnerOf(pod) {
-			a.add(AboutWaits, plainly(slices.DeleteFunc(slices.Clone(load.Reasons), func(text string) bool {
-				return slices.Contains(sentences(lines), text) // which is already shown
-			})...)...)
-		}
-	}
+	a.add(AboutWaits, waits...)
 	return nil
 }
 
-// place lets Karpenter's scheduler place the waiting pods, once.
-func (w *reader) place(ctx context.Context) (map[types.UID]simulate.Placement, error) {
-	if w.placed == nil && w.placeErr == nil {
-		w.placed, w.placeErr = simulate.Place(ctx, w.live(ctx, nil))
-	}
-	return w.placed, w.placeErr
-}
-
-// mostPlaced is how many pods are placed to explain why pods are waiting. With more it would take
-// longer than reading the cluster.
-const mostPlaced = 200
-
-// placeSome is place if few pods are waiting; otherwise it places some pods of each workload, which are equal.
-func (w *reader) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
-	waiting, of := 0, map[string]int{}
-	for _, pod := range w.Pods {
-		if PodWaits(pod) {
-			waiting++
-			of[simulate.Owner(pod)] = 0
+// waits are what a pod waits for: the machine that was requested for it, or what Linode says about its pools.
+func (w *reader) waits(pod *corev1.Pod) (lines []Line) {
+	if nc := w.nominated(pod); nc != nil {
+		lines = plainly(fmt.Sprintf("NodeClaim %s was created for the pod %s ago.%s", nc.Name,
+			w.age(nc.CreationTimestamp.Time), w.stage(nc)))
+		if e := w.warning(nc); e != nil {
+			lines = append(lines, Line{Text: fmt.Sprintf("%s ago: %s", w.ageOf(e), messageOf(w.events, e))})
 		}
+		return lines
 	}
-	if waiting <= mostPlaced {
-		return w.place(ctx)
-	}
-	in, placed := w.live(ctx, nil), 0
-	in.Pods = slices.DeleteFunc(in.Pods, func(pod *corev1.Pod) bool {
-		if !PodWaits(pod) {
-			return false
+	for _, p := range w.Status.Pools {
+		pool := named(w.Snapshot.Pools, p.Name)
+		if pool == nil {
+			continue
 		}
-		owner := simulate.Owner(pod)
-		of[owner]++
-		if placed == mostPlaced || of[owner] > max(1, mostPlaced/len(of)) {
-			return true
+		if _, ok := instancetype.ForPod(pool, pod); !ok || p.Class == "" {
+			continue
 		}
-		placed++
-		return false
-	})
-	return simulate.Place(ctx, in)
-}
-
-// refused explains why waiting pods get no node now.
-func (w *reader) refused(ctx context.Context) map[types.UID][]Line {
-	if w.region == "" || w.Unread(kindsToPlan...) != "" {
-		return nil
-	}
-	placed, err := w.placeSome(ctx)
-	if err != nil {
-		return nil // the events remain
-	}
-	refused := map[types.UID][]Line{}
-	for _, pod := range w.Pods {
-		if p, planned := placed[pod.UID]; planned && p.Plan == "" && p.Node == "" {
-			near, far := w.refusing(pod, p)
-			if len(near) == 0 {
-				near = far
+		says := slices.Clone(p.Says)
+		for _, c := range w.Status.Classes {
+			if c.Name == p.Class {
+				says = append(says, c.Says...)
 			}
-			refused[pod.UID] = append(w.elsewhere(pod), near...)
+		}
+		for _, r := range says {
+			if r.What == RemarkStock || r.What == RemarkLinode || r.What == RemarkReplicas {
+				lines = append(lines, Line{Pools: []string{p.Name}, Text: r.Text})
+			}
 		}
 	}
-	return refused
+	return together(lines)
+}
+
+// nominated is the NodeClaim that a pod is to get according to its events; nil if there is none.
+func (w *reader) nominated(pod *corev1.Pod) *karpv1.NodeClaim {
+	for _, e := range w.events.About(cluster.SubjectOf("Pod", pod)) {
+		_, rest, found := strings.Cut(e.Message, "nodeclaim/")
+		if e.Reason != "Nominated" || !found || w.Now.Sub(w.events.LastSeen(e)) > lately {
+			continue
+		}
+		name, _, _ := strings.Cut(rest, ",")
+		if nc := named(w.Claims, strings.TrimSpace(name)); nc != nil && nc.DeletionTimestamp.IsZero() {
+			return nc
+		}
+	}
+	return nil
 }
 
 // running shows where a pod runs, and why its node has its plan type.
@@ -152,9 +129,7 @@ func (w *reader) running(a *Answer, pod *corev1.Pod) error {
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
 			a.Summary = fmt.Sprintf("%s The node is %s.%s", a.Summary, w.describe(nc), w.stage(nc))
-			if w.knows(a, AboutPlan) {
-				a.add(AboutPlan, w.planOf(nc)...)
-			}
+			a.add(AboutPlan, w.planOf(nc)...)
 		}
 	}
 	w.addSaid(a, cluster.SubjectOf("Pod", pod))
@@ -180,12 +155,7 @@ func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	case p.Node != "":
 		return plainly(w.room(p.Node))
 	}
-	near, far := w.refusing(pod, p)
-	return append(near, far...)
-}
-
-// refusing explains why pools create no node for a pod: those that match it, and others.
-func (w *reader) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Line) {
+	var near, far []Line
 	for _, r := range p.Reasons {
 		line := Line{Text: r.Text}
 		if r.Pool == "" {
@@ -209,7 +179,7 @@ func (w *reader) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Li
 	if n := len(far) - mostFar; n > 0 {
 		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("%s do not match the pod either", diag.Counted(n, "other pool"))})
 	}
-	return near, far
+	return append(near, far...)
 }
 
 // complaints is how many requirements of a pod a pool does not meet: the pool with the fewest is
@@ -257,6 +227,7 @@ func (w *reader) pool(a *Answer) error {
 }
 
 func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
+	var waits []Line
 	for _, p := range w.Status.Pools {
 		if p.Name != pool.Name {
 			continue
@@ -278,37 +249,20 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 		}
 		a.add(AboutState, lines...)
 	}
-	if w.knows(a, AboutPlans) {
-		a.add(AboutPlans, plainly(w.makes(pool)...)...)
-	}
+	a.add(AboutPlans, plainly(w.makes(pool)...)...)
 	if nodes, _ := w.counted(pool, nil); nodes > 0 { // otherwise no node stays
 		a.add(AboutStays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	}
-	if w.knows(a, AboutWaits) {
-		a.add(AboutWaits, plainly(w.waitFor(pool.Name)...)...)
+	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
+		waits = append(waits, Line{Text: fmt.Sprintf("%s in namespace %s (%s)", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner)})
 	}
+	a.add(AboutWaits, waits...)
 	w.addSaid(a, cluster.SubjectOf("NodePool", pool))
-}
-
-// waitFor are the pods that wait for a pool, with the reasons.
-func (w *reader) waitFor(pool string) (waits []string) {
-	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool) })) {
-		reasons := slices.Clone(load.Reasons)
-		for i := range reasons {
-			reasons[i] = strings.TrimPrefix(reasons[i], "pool "+pool+": ")
-		}
-		waits = append(waits, fmt.Sprintf("%s in namespace %s (%s): %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
-			strings.Join(reasons, "; ")))
-	}
-	return waits
 }
 
 // summary is the number of nodes of a pool, and their cost.
 func (w *reader) summary(p PoolStatus) string {
-	switch {
-	case p.Nodes == nil:
-		return fmt.Sprintf("The number of nodes of pool %s is unknown.", p.Name)
-	case *p.Nodes == 0:
+	if *p.Nodes == 0 {
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
 	}
 	most := ""

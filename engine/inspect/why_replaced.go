@@ -52,7 +52,7 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 		drift = drifted.Reason
 		text, known := drifts[drifted.Reason]
 		if window := maintenance.Of(nc); drift == string(nodeclaim.MaintenanceDrifted) && window != nil {
-			text, known = w.work(window)+", for which its LinodeNodeClass replaces nodes", true
+			text, known = fmt.Sprintf("maintenance of its host, for which its LinodeNodeClass replaces nodes: %s", diag.OneLine(window.String())), true
 		}
 		if !known {
 			text = fmt.Sprintf("Karpenter reports that the node has drifted: %q", drifted.Reason)

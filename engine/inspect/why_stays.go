@@ -91,7 +91,7 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	class := w.classOf(nc)
 	if window := maintenance.Of(nc); window != nil && nc.Annotations[maintenance.AnnotationReplace] == "" {
-		text := w.work(window) + "; "
+		text := fmt.Sprintf("maintenance of its host: %s; ", diag.OneLine(window.String()))
 		switch {
 		case class != nil && class.Spec.ReplaceBeforeMaintenance != nil && window.Start.IsZero():
 			text += "the node is not replaced before maintenance, because its start is unknown"
@@ -119,52 +119,15 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	return texts
 }
 
-// work describes maintenance of a node's host.
-func (w *reader) work(window *maintenance.Window) string {
-	what := []string{}
-	if window.Type != "" {
-		what = append(what, diag.OneLine(window.Type))
-	}
-	if window.Emergency {
-		what = append(what, "emergency")
-	}
-	text := "maintenance of its host"
-	if len(what) > 0 {
-		text += " (" + strings.Join(what, ", ") + ")"
-	}
-	return text + " " + starts(window, w.Now)
-}
-
-// awaited reports that the controller waits for the machine of a claim, because its host is maintained.
+// awaited reports that the controller waits for the machine of a claim, because its host is maintained: the Node is not
+// ready, or has not joined.
 func (w *reader) awaited(nc *karpv1.NodeClaim) []string {
-	if !awaited(nc, w.Snapshot.Nodes, w.Now) {
+	window := maintenance.Of(nc)
+	if !window.Explains(w.Now) || nc.Status.NodeName != "" && ready(w.Snapshot.Nodes, nc.Status.NodeName) {
 		return nil
 	}
-	return []string{"the node is not ready; because its host is maintained, lkeplan waits for its machine until " + awaitedUntil(nc)}
-}
-
-// awaited reports whether maintenance of its host explains that the Node of a claim is not ready, or has not joined.
-func awaited(nc *karpv1.NodeClaim, nodes []*corev1.Node, now time.Time) bool {
-	return maintenance.Of(nc).Explains(now) && (nc.Status.NodeName == "" || !ready(nodes, nc.Status.NodeName))
-}
-
-// awaitedUntil is until when maintenance explains that the machine of a claim is off.
-func awaitedUntil(nc *karpv1.NodeClaim) string {
-	return maintenance.Of(nc).Until().UTC().Format("2006-01-02 15:04 UTC")
-}
-
-// starts is when maintenance starts, or has started.
-func starts(window *maintenance.Window, now time.Time) string {
-	switch at := window.Start.UTC().Format("2006-01-02 15:04 UTC"); {
-	case window.Start.IsZero() && window.Started:
-		return "has started, at a time that Linode does not name"
-	case window.Start.IsZero():
-		return "starts at a time that Linode does not name"
-	case window.Start.After(now):
-		return "starts at " + at
-	default:
-		return "started at " + at
-	}
+	return []string{"the node is not ready; because its host is maintained, lkeplan waits for its machine until " +
+		window.Until().UTC().Format("2006-01-02 15:04 UTC")}
 }
 
 // movable are the pods of a claim's node that would have to move.

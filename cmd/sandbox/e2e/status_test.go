@@ -57,18 +57,18 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 		event   [3]string // kind, reason and text of one that says it, too
 	}{
 		{"the limit of a pool", func() { s.scaleTo("own", 2) },
-			waits("own", "pool own: NodePool own has no capacity"),
+			waits("own", "NodePool own has no capacity"),
 			[3]string{"Pod", "CapacityLimitReached", "NodePool own"}},
 		{"a CapacityLimit", func() { s.scaleTo("capped", 2) },
 			waits("capped", "CapacityLimit cap has no capacity"), [3]string{"Pod", "CapacityLimitReached", "CapacityLimit cap"}},
 		{"no stock", func() {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
 			s.applyAll(workload("stock", 1))
-		}, waits("stock", "pool stock: Linode has no capacity in us-ord for g6-standard-6"),
+		}, says("stock", inspect.RemarkStock, "Linode has no capacity in us-ord for g6-standard-6"),
 			[3]string{"Pod", "PlanTypeOutOfStock", "for g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
-		}, waits("small", "the pod requests 30 CPUs"),
+		}, waits("small", "no instance type has enough resources"),
 			[3]string{"Pod", "FailedScheduling", "no instance type has enough resources"}},
 		{"a class that is not ready", func() {
 			s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`)
@@ -124,7 +124,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 
 	s.inject(`{"path":"/lke/**","status":503,"body":"<html>down for maintenance</html>"}`)
 	s.applyAll(workload("fine", 1))
-	down := waits("fine", "the Linode API does not respond correctly")
+	down := classSays("default", "the Linode API does not respond correctly")
 	s.until("status tells of an API that is down", toldWithin, func(state) bool { return down(s.status(viewer)) })
 	s.until("so does an event on the pod", time.Minute, func(state) bool {
 		return s.told("Pod", "LinodeNoAnswer", "a node is created when it answers again")
@@ -134,7 +134,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 
 	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
 	s.scaleTo("fine", 2)
-	refused := waits("fine", "the Linode API refuses the controller's token")
+	refused := classSays("default", "the Linode API refuses the controller's token")
 	s.until("status tells of a token that is refused", toldWithin, func(state) bool { return refused(s.status(viewer)) })
 	s.until("so does an event on the pod", time.Minute, func(state) bool {
 		return s.told("Pod", "NodePoolNotReady", "the Linode API refuses the controller's token")
@@ -142,13 +142,20 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 	s.untilCondition("linodenodeclass/default", "LinodeAnswers=False", "token")
 }
 
-// waits reports whether the pods of a Deployment wait for a reason.
+// waits reports whether a warning about the pods of a Deployment says why they wait.
 func waits(deployment, reason string) func(inspect.Status) bool {
 	return func(found inspect.Status) bool {
 		return slices.ContainsFunc(found.Waiting, func(w inspect.Workload) bool {
-			return w.Owner == "Deployment "+deployment && slices.ContainsFunc(w.Reasons, func(text string) bool {
-				return strings.Contains(text, reason)
-			})
+			return w.Owner == "Deployment "+deployment && strings.Contains(w.Message, reason)
+		})
+	}
+}
+
+// classSays reports whether something is said of a LinodeNodeClass.
+func classSays(class, text string) func(inspect.Status) bool {
+	return func(found inspect.Status) bool {
+		return slices.ContainsFunc(found.Classes, func(c inspect.ClassStatus) bool {
+			return c.Name == class && slices.ContainsFunc(c.Says, func(r inspect.Remark) bool { return strings.Contains(r.Text, text) })
 		})
 	}
 }
