@@ -1,8 +1,6 @@
 package source
 
 import (
-	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,34 +48,4 @@ func (s *Source) commit(name string) (commit, error) {
 		}
 	}
 	return c, fmt.Errorf("commit %.12s ends in its header", o.id)
-}
-
-// entry is one name in a tree.
-type entry struct {
-	name, mode, id string
-}
-
-// The modes of entries that are more than files.
-const (
-	modeTree      = "40000"
-	modeLink      = "120000"
-	modeSubmodule = "160000"
-)
-
-// entries reads a tree. Git sorts the entries, directories as if they ended in a slash.
-func (o object) entries() (list []entry, err error) {
-	if o.kind != "tree" {
-		return nil, fmt.Errorf("%.12s is a %s, not a tree", o.id, o.kind)
-	}
-	length := len(o.id) / 2 // of a hash, in bytes
-	for rest := o.data; len(rest) > 0; {
-		header, after, found := bytes.Cut(rest, []byte{0})
-		mode, name, spaced := strings.Cut(string(header), " ")
-		if !found || !spaced || len(after) < length {
-			return nil, fmt.Errorf("tree %.12s is damaged", o.id)
-		}
-		list = append(list, entry{name, mode, hex.EncodeToString(after[:length])})
-		rest = after[length:]
-	}
-	return list, nil
 }

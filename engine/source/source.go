@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 )
 
 // ErrNoRepository is the error of a plain directory, which has no history to compare with.
@@ -179,8 +178,10 @@ func (s *Source) notFound(ref string) error {
 
 // revision returns the file system of a commit, and the directory in it.
 func (s *Source) revision(c commit, why string) (Revision, error) {
-	of := commitTree{s.program, &atomic.Bool{}}
-	tree := newTree(of, c.tree)
+	tree, err := s.tree(c.tree)
+	if err != nil {
+		return Revision{}, s.unreadable(c, err)
+	}
 	dir, _, err := tree.find(s.dir, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, err = s.dir, nil
@@ -189,7 +190,7 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 		return Revision{}, s.unreadable(c, err)
 	}
 	lacking := func() error {
-		if of.lacks.Load() {
+		if tree.lacks.Load() {
 			return s.unreadable(c, errMissing)
 		}
 		return nil
@@ -203,7 +204,7 @@ func (s *Source) head() (fs.FS, error) {
 	if err != nil {
 		return nil, s.unborn(err)
 	}
-	return newTree(commitTree{s.program, &atomic.Bool{}}, c.tree), nil
+	return s.tree(c.tree)
 }
 
 // unreadable adds how to get what a partial clone lacks.

@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,42 +23,56 @@ import (
 // working tree. It has only what Git stores: no times, no owners. It does not follow links; submodules
 // are neither files nor directories.
 type treeFS struct {
-	tree    commitTree
-	id      string // of the root
-	ignores *ignores
-	refused map[string]error // files that must not be read; nil for a commit
-}
-
-func newTree(of commitTree, root string) treeFS {
-	return treeFS{tree: of, id: root, ignores: &ignores{of: map[string][]gitignore.Pattern{}}}
-}
-
-// ignores are the patterns in .sourceignore files, by directory, with those of the parent directories.
-type ignores struct {
-	mu sync.Mutex
-	of map[string][]gitignore.Pattern
-}
-
-// commitTree reads a tree and its files.
-type commitTree struct {
 	program *program
-	lacks   *atomic.Bool // a requested object is not in this clone
+	entries map[string]entry    // by path; "." is the root
+	names   map[string][]string // of the entries of each directory, sorted
+	ignores *sync.Map           // the patterns in .sourceignore files, by directory
+	lacks   *atomic.Bool        // a requested object is not in this clone
+	refused map[string]error    // files that must not be read; nil for a commit
 }
 
-func (t commitTree) file(id string) (object, error) {
+// entry is one name in a tree.
+type entry struct{ mode, id string }
+
+// The modes of entries that are more than files.
+const (
+	modeTree      = "040000"
+	modeLink      = "120000"
+	modeSubmodule = "160000"
+)
+
+// tree lists a tree with everything below it.
+func (p *program) tree(id string) (treeFS, error) {
+	t := treeFS{program: p, entries: map[string]entry{".": {modeTree, id}}, names: map[string][]string{},
+		ignores: &sync.Map{}, lacks: &atomic.Bool{}}
+	out, err := p.run("ls-tree", "-r", "-t", "-z", "--full-tree", id)
+	if err != nil {
+		return t, fmt.Errorf("%w (%w)", errMissing, err)
+	}
+	for out != "" {
+		var line string
+		line, out, _ = strings.Cut(out, "\x00")
+		about, name, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(about)
+		if len(fields) != 3 {
+			return t, fmt.Errorf("git answers %q", line)
+		}
+		t.entries[name] = entry{fields[0], fields[2]}
+		t.names[path.Dir(name)] = append(t.names[path.Dir(name)], path.Base(name))
+	}
+	for _, names := range t.names {
+		slices.Sort(names) // Git sorts directories as if they ended in a slash
+	}
+	return t, nil
+}
+
+// file reads a file or a link.
+func (t treeFS) file(id string) (object, error) {
 	o, err := t.program.object(id)
 	if errors.Is(err, errMissing) {
 		t.lacks.Store(true)
 	}
 	return o, err
-}
-
-func (t commitTree) list(id string) ([]entry, error) {
-	o, err := t.file(id)
-	if err != nil {
-		return nil, err
-	}
-	return o.entries()
 }
 
 // inSubmodule is the error of reading from a submodule, or from any other repository inside this one.
@@ -104,14 +117,12 @@ func (t treeFS) open(name string) (fs.File, error) {
 	case modeSubmodule:
 		return nil, inSubmodule(at)
 	case modeTree:
-		entries, err := t.tree.list(e.id)
-		entries = slices.SortedFunc(slices.Values(entries), func(a, b entry) int { return cmp.Compare(a.name, b.name) })
-		return &treeDir{info: info, entries: entries, of: t, at: at}, err
+		return &treeDir{info: info, names: t.names[at], of: t, at: at}, nil
 	}
 	if err := t.refused[at]; err != nil {
 		return nil, err
 	}
-	o, err := t.tree.file(e.id)
+	o, err := t.file(e.id)
 	if err != nil {
 		return nil, err
 	}
@@ -128,75 +139,63 @@ func (t treeFS) find(name string, follow bool) (at string, found entry, err erro
 	if !fs.ValidPath(name) {
 		return "", entry{}, fs.ErrInvalid
 	}
-	at, found = ".", entry{mode: modeTree, id: t.id}
-	todo, links := strings.Split(name, "/"), 0
-	for len(todo) > 0 {
-		step := todo[0]
-		todo = todo[1:]
-		switch step {
-		case "", ".":
-			continue
-		case "..":
-			if at == "." {
-				return "", entry{}, errOutside
-			}
-			at = path.Dir(at)
-			if at, found, err = t.find(at, true); err != nil {
-				return "", entry{}, err
-			}
-			continue
-		}
-		if found.mode == modeSubmodule {
-			return "", entry{}, inSubmodule(at)
-		}
-		next, err := t.child(found, step)
-		if err != nil {
-			return "", entry{}, err
-		}
-		if next.mode != modeLink {
-			at, found = path.Join(at, step), next
-			continue
+	for range maxLinks {
+		link, err := t.link(name)
+		if link == "" || err != nil {
+			return name, t.entries[name], err
 		}
 		if !follow {
-			return "", entry{}, files.Link(path.Join(at, step))
+			return "", entry{}, files.Link(link)
 		}
-		to, err := t.tree.file(next.id)
+		to, err := t.file(t.entries[link].id)
 		if err != nil {
 			return "", entry{}, err
 		}
-		if links++; links > maxLinks {
-			return "", entry{}, errors.New("symbolic links form a loop")
-		}
-		if path.IsAbs(string(to.data)) {
+		name = path.Join(path.Dir(link), string(to.data), strings.TrimPrefix(name, link))
+		if path.IsAbs(string(to.data)) || !fs.ValidPath(name) {
 			return "", entry{}, errOutside
 		}
-		todo = append(strings.Split(string(to.data), "/"), todo...)
 	}
-	return at, found, nil
+	return "", entry{}, errors.New("symbolic links form a loop")
+}
+
+// link is the first link on the way to a path, or at it; "" if there is none.
+func (t treeFS) link(name string) (string, error) {
+	for end := 0; end < len(name); end++ {
+		if n := strings.IndexByte(name[end:], '/'); n >= 0 {
+			end += n
+		} else {
+			end = len(name)
+		}
+		switch e, ok := t.entries[name[:end]]; {
+		case !ok:
+			return "", fs.ErrNotExist
+		case e.mode == modeLink:
+			return name[:end], nil
+		case e.mode == modeSubmodule && end < len(name):
+			return "", inSubmodule(name[:end])
+		}
+	}
+	return "", nil
 }
 
 // entry returns the entry at a path. It does not follow a link.
 func (t treeFS) entry(op, name string) (entry, error) {
-	fail := func(err error) (entry, error) { return entry{}, &fs.PathError{Op: op, Path: name, Err: err} }
-	if !fs.ValidPath(name) {
-		return fail(fs.ErrInvalid)
-	}
-	if name == "." {
-		return entry{name: ".", mode: modeTree, id: t.id}, nil
-	}
 	at, dir, err := t.find(path.Dir(name), false)
+	e, ok := t.entries[name]
+	switch {
+	case err != nil:
+	case !fs.ValidPath(name):
+		err = fs.ErrInvalid
+	case dir.mode == modeSubmodule:
+		err = inSubmodule(at)
+	case !ok:
+		err = fs.ErrNotExist
+	default:
+		err = t.leftOut(name, e)
+	}
 	if err != nil {
-		return fail(err)
-	}
-	if dir.mode == modeSubmodule {
-		return fail(inSubmodule(at))
-	}
-	e, err := t.child(dir, path.Base(name))
-	if err == nil {
-		err = t.leftOut(path.Join(at, path.Base(name)), e)
-	}
-	if err != nil {
-		return fail(err)
+		return entry{}, &fs.PathError{Op: op, Path: name, Err: err}
 	}
 	return e, nil
 }
@@ -217,12 +216,10 @@ func (t treeFS) leftOut(at string, e entry) error {
 
 // patterns are those of a directory and of its parents. The last match counts.
 func (t treeFS) patterns(dir string) ([]gitignore.Pattern, error) {
-	t.ignores.mu.Lock()
-	patterns, known := t.ignores.of[dir]
-	t.ignores.mu.Unlock()
-	if known {
-		return patterns, nil
+	if known, ok := t.ignores.Load(dir); ok {
+		return known.([]gitignore.Pattern), nil
 	}
+	var patterns []gitignore.Pattern
 	var domain []string
 	if dir != "." {
 		around, err := t.patterns(path.Dir(dir))
@@ -234,7 +231,7 @@ func (t treeFS) patterns(dir string) ([]gitignore.Pattern, error) {
 	name := path.Join(dir, sourceignore.IgnoreFile)
 	switch _, e, err := t.find(name, true); {
 	case err == nil && e.mode != modeTree:
-		o, err := t.tree.file(e.id)
+		o, err := t.file(e.id)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
@@ -242,9 +239,7 @@ func (t treeFS) patterns(dir string) ([]gitignore.Pattern, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	t.ignores.mu.Lock()
-	defer t.ignores.mu.Unlock()
-	t.ignores.of[dir] = patterns
+	t.ignores.Store(dir, patterns)
 	return patterns, nil
 }
 
@@ -257,7 +252,7 @@ func (t treeFS) Lstat(name string) (fs.FileInfo, error) {
 	if e.mode == modeSubmodule {
 		return nil, &fs.PathError{Op: "lstat", Path: name, Err: inSubmodule(name)}
 	}
-	return treeEntry{e, t}.Info()
+	return treeEntry{e, name, t}.Info()
 }
 
 // ReadLink implements fs.ReadLinkFS.
@@ -269,23 +264,8 @@ func (t treeFS) ReadLink(name string) (string, error) {
 	if e.mode != modeLink {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
 	}
-	o, err := t.tree.file(e.id)
+	o, err := t.file(e.id)
 	return string(o.data), err
-}
-
-// child is the entry of a name in a directory.
-func (t treeFS) child(dir entry, name string) (entry, error) {
-	if dir.mode != modeTree {
-		return entry{}, fs.ErrNotExist
-	}
-	entries, err := t.tree.list(dir.id)
-	if err != nil {
-		return entry{}, err
-	}
-	if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name }); i >= 0 {
-		return entries[i], nil
-	}
-	return entry{}, fs.ErrNotExist
 }
 
 func modeOf(mode string) fs.FileMode {
@@ -322,10 +302,10 @@ func (f *treeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *treeFile) Close() error               { return nil }
 
 type treeDir struct {
-	info    treeInfo
-	entries []entry // not returned by ReadDir yet
-	of      treeFS
-	at      string
+	info  treeInfo
+	names []string // not returned by ReadDir yet
+	of    treeFS
+	at    string
 }
 
 func (d *treeDir) Stat() (fs.FileInfo, error) { return d.info, nil }
@@ -335,38 +315,39 @@ func (d *treeDir) Read([]byte) (int, error) {
 }
 
 // ReadDir implements fs.ReadDirFile.
-func (d *treeDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if n > 0 && len(d.entries) == 0 {
+func (d *treeDir) ReadDir(n int) (list []fs.DirEntry, err error) {
+	if n > 0 && len(d.names) == 0 {
 		return nil, io.EOF
 	}
-	if n <= 0 || n > len(d.entries) {
-		n = len(d.entries)
+	if n <= 0 || n > len(d.names) {
+		n = len(d.names)
 	}
-	list := make([]fs.DirEntry, n)
-	for i, e := range d.entries[:n] {
-		list[i] = treeEntry{e, d.of}
+	for _, name := range d.names[:n] {
+		at := path.Join(d.at, name)
+		list = append(list, treeEntry{d.of.entries[at], at, d.of})
 	}
-	d.entries = d.entries[n:]
+	d.names = d.names[n:]
 	return list, nil
 }
 
 // treeEntry is read only when more than its name is requested.
 type treeEntry struct {
 	entry
+	at string
 	of treeFS
 }
 
-func (e treeEntry) Name() string      { return e.name }
+func (e treeEntry) Name() string      { return path.Base(e.at) }
 func (e treeEntry) IsDir() bool       { return e.mode == modeTree }
 func (e treeEntry) Type() fs.FileMode { return modeOf(e.mode).Type() }
 
 // Info implements fs.DirEntry: it reads the file for its size.
 func (e treeEntry) Info() (fs.FileInfo, error) {
-	info := treeInfo{name: e.name, mode: modeOf(e.mode)}
+	info := treeInfo{name: e.Name(), mode: modeOf(e.mode)}
 	if !info.mode.IsRegular() {
 		return info, nil
 	}
-	o, err := e.of.tree.file(e.id)
+	o, err := e.of.file(e.id)
 	info.size = o.size
 	return info, err
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/lkeplan/lkeplan/engine/files"
 )
@@ -34,77 +33,78 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, refused, err := s.stage()
+	t, err := s.stage()
 	if err != nil {
 		return nil, fmt.Errorf("read the working tree %s: %w", s.top, err)
 	}
-	t := newTree(commitTree{s.program, &atomic.Bool{}}, tree)
-	t.refused = refused
 	return t, nil
 }
 
 // ofConfiguration are the names of files that are read even if Git ignores them.
 var ofConfiguration = []string{"*.lke.hcl", "*.lke.json", "*.lketest.hcl", "lkeplan.catalog"}
 
-// stage returns the tree of the working tree, and the files in it that must not be read. It runs no
-// program that the repository names.
-func (s *Source) stage() (tree string, refused map[string]error, err error) {
+// stage returns the tree of the working tree. It runs no program that the repository names.
+func (s *Source) stage() (t treeFS, err error) {
 	dir, err := os.MkdirTemp("", "lkeplan-")
 	if err != nil {
-		return "", nil, err
+		return t, err
 	}
 	defer os.RemoveAll(dir)
 	index, objects := filepath.Join(dir, "index"), filepath.Join(dir, "objects")
 	if err := copyIndex(s.index, index); err != nil {
-		return "", nil, err
+		return t, err
 	}
 	if err := os.Mkdir(objects, 0o700); err != nil {
-		return "", nil, err
+		return t, err
 	}
 	git := &program{ctx: s.ctx, path: s.path, dir: s.top, known: map[string]object{},
 		env: append(slices.Clip(s.env), "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+objects,
 			"GIT_ALTERNATE_OBJECT_DIRECTORIES="+listed(s.objects), "GIT_LITERAL_PATHSPECS=0")}
 	if err := git.disableFilters(); err != nil {
-		return "", nil, err
+		return t, err
 	}
 	unmerged, err := git.names("diff", "--name-only", "-z", "--diff-filter=U")
 	if err != nil {
-		return "", nil, err
+		return t, err
 	}
 	if len(unmerged) > 0 {
-		return "", nil, files.Unreadable{Name: unmerged[0], Why: "has a merge conflict", Do: "resolve it, and type",
+		return t, files.Unreadable{Name: unmerged[0], Why: "has a merge conflict", Do: "resolve it, and type",
 			Type: "git add " + quoted(unmerged[0])}
 	}
 	if err := s.readMarked(git); err != nil {
-		return "", nil, err
+		return t, err
 	}
 	// The times in the index show each edit only with that of the inode. Sharing it would write to the repository.
 	add := []string{"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.safecrlf=false",
 		"-c", "core.splitIndex=false", "-c", "advice.addEmbeddedRepo=false", "add", "--sparse"}
 	if _, err := git.run(append(add, "--all")...); err != nil {
-		return "", nil, err
+		return t, err
 	}
 	ignored, err := git.names(append([]string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"}, ofConfiguration...)...)
 	if err != nil {
-		return "", nil, err
+		return t, err
 	}
 	if len(ignored) > 0 {
 		ignored = append(append(add, "--force", "--"), ignored...)
 		if _, err := git.run(append([]string{"--literal-pathspecs"}, ignored...)...); err != nil {
-			return "", nil, err
+			return t, err
 		}
 	}
 	if err := s.keepCommitted(git); err != nil {
-		return "", nil, err
+		return t, err
 	}
-	tree, err = git.run("write-tree", "--missing-ok")
+	id, err := git.run("write-tree", "--missing-ok")
 	if err != nil {
-		return "", nil, err
+		return t, err
 	}
-	if refused, err = git.filtered(); err != nil {
-		return "", nil, err
+	if t, err = git.tree(strings.TrimSpace(id)); err != nil {
+		return t, err
 	}
-	return strings.TrimSpace(tree), refused, s.keep(git, objects)
+	t.program = s.program // which lasts longer than the directory
+	if t.refused, err = git.filtered(); err != nil {
+		return t, err
+	}
+	return t, s.keep(git, objects)
 }
 
 // readMarked takes the marks skip-worktree and assume-unchanged off the files that exist, so that git reads
