@@ -2,6 +2,7 @@
 // It holds them to it, and knows nothing of what the commands are about.
 //
 // A block of the language console has commands, each behind "$ ", and what they print.
+// A command continues on the next line after a backslash.
 // A block of the language diff changes one place of a file that its first line names. A
 // command that is to fail has its exit code in a comment: "# exit code 3". In what is
 // printed "..." stands for anything, and spaces for any number of spaces. A comment
@@ -95,7 +96,12 @@ func block(language string, lines []string, first int) (steps []step, err error)
 				return nil, fmt.Errorf("line %d: a block of commands begins with $", i+1)
 			}
 			if ok {
-				s := step{line: i + 1, command: command, from: i + 1}
+				line := i + 1
+				for strings.HasSuffix(command, `\`) && i+1 < len(lines) {
+					i++
+					command += "\n" + lines[i]
+				}
+				s := step{line: line, command: command, from: i + 1}
 				if m := exitCode.FindStringSubmatch(command); m != nil {
 					s.exit, _ = strconv.Atoi(m[1]) // three digits at most make sense
 				}
