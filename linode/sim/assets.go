@@ -4,18 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
-
-func (st *state) vpc(q *request) *VPC { return st.assets.VPC(q.id("vpc")) }
-
-func (st *state) subnet(q *request) *Subnet {
-	if vpc, subnet := st.assets.Subnet(q.id("subnet")); vpc != nil && vpc.ID == q.id("vpc") {
-		return subnet
-	}
-	return nil
-}
 
 func (st *state) group(q *request) *Placement { return st.assets.groups[q.id("group")] }
 
@@ -64,7 +56,7 @@ type AssetSet struct {
 	Firewalls []Firewall  `json:"firewalls,omitempty"`
 	VPCs      []VPC       `json:"vpcs,omitempty"`
 	Groups    []Placement `json:"placement_groups,omitempty"`
-	Users     []User      `json:"users,omitempty"`
+	Users     []string    `json:"users,omitempty"` // by name; Linodes may get their SSH keys
 }
 
 // Firewall is a firewall; its rules are not played.
@@ -75,21 +67,13 @@ type Firewall struct {
 	Tags   []string `json:"tags"`
 }
 
-// User is a user of the account, whose SSH keys Linodes may get.
-type User struct {
-	Username   string   `json:"username"`
-	Email      string   `json:"email"`
-	Restricted bool     `json:"restricted"`
-	SSHKeys    []string `json:"ssh_keys"` // their names
-}
-
 // Assets holds a set. Its caller holds a lock.
 type Assets struct {
 	images    map[string]*Image
 	firewalls map[int]*Firewall
 	vpcs      map[int]*VPC
 	groups    map[int]*Placement
-	users     map[string]*User
+	users     []string
 	last      int
 }
 
@@ -97,17 +81,17 @@ type Assets struct {
 func newAssets() *Assets {
 	a := &Assets{
 		images: map[string]*Image{}, firewalls: map[int]*Firewall{}, vpcs: map[int]*VPC{}, groups: map[int]*Placement{},
-		users: map[string]*User{}, last: 100_000,
+		users: []string{"lkeplan"}, last: 100_000,
 	}
 	for _, i := range public() {
 		a.images[i.ID] = &i
 	}
-	a.users["lkeplan"] = &User{Username: "lkeplan", Email: "lkeplan@example.com", SSHKeys: []string{"laptop"}}
 	return a
 }
 
 // Put adds what a set has, in place of what has the same id, and returns it with the ids that were given.
 func (a *Assets) Put(s AssetSet) AssetSet {
+	a.users = append(a.users, s.Users...)
 	return AssetSet{
 		Images: views(s.Images, func(i Image) Image {
 			if i.ID == "" {
@@ -135,10 +119,7 @@ func (a *Assets) Put(s AssetSet) AssetSet {
 			a.groups[g.ID] = &g
 			return g
 		}),
-		Users: views(s.Users, func(u User) User {
-			a.users[u.Username] = &u
-			return u
-		}),
+		Users: s.Users,
 	}
 }
 
@@ -153,12 +134,7 @@ func (a *Assets) next(id int) int {
 
 // HasUser says whether the account has a user of that name, in any case.
 func (a *Assets) HasUser(name string) bool {
-	for have := range a.users {
-		if strings.EqualFold(have, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.users, func(have string) bool { return strings.EqualFold(have, name) })
 }
 
 // Firewall returns a firewall; nil if there is none of the id. In an account without configured firewalls,
@@ -168,14 +144,6 @@ func (a *Assets) Firewall(id int) *Firewall {
 		return &Firewall{ID: id, Label: fmt.Sprintf("firewall-%d", id), Status: "enabled", Tags: []string{}}
 	}
 	return a.firewalls[id]
-}
-
-// VPC returns the VPC of an id as it is now; nil if there is none.
-func (a *Assets) VPC(id int) *VPC {
-	if v := a.vpcs[id]; v != nil {
-		return new(v.view())
-	}
-	return nil
 }
 
 // values are objects by their ids, in order.

@@ -9,9 +9,11 @@ import (
 // maxLoggedBody is how much of a request the call log keeps.
 const maxLoggedBody = 2000
 
+// keptCalls is how many of the last calls the log remembers.
+const keptCalls = 10_000
+
 // callLog counts calls and remembers the last ones. Tokens do not get into it.
 type callLog struct {
-	size     int
 	seq      int
 	calls    []*Call // oldest first
 	writes   int
@@ -19,8 +21,8 @@ type callLog struct {
 	byStatus map[int]int
 }
 
-func newCallLog(size int) *callLog {
-	return &callLog{size: size, byRoute: map[string]int{}, byStatus: map[int]int{}}
+func newCallLog() *callLog {
+	return &callLog{byRoute: map[string]int{}, byStatus: map[int]int{}}
 }
 
 func (l *callLog) begin(r *http.Request, route string, body []byte, f Fault) *Call {
@@ -33,8 +35,8 @@ func (l *callLog) begin(r *http.Request, route string, body []byte, f Fault) *Ca
 		Seq: l.seq, At: time.Now(), Method: r.Method, Path: r.URL.RequestURI(), Route: route,
 		Body: string(body[:min(len(body), maxLoggedBody)]), Fault: f.name(),
 	}
-	if l.calls = append(l.calls, call); len(l.calls) > l.size {
-		l.calls = l.calls[len(l.calls)-l.size:]
+	if l.calls = append(l.calls, call); len(l.calls) > keptCalls {
+		l.calls = l.calls[len(l.calls)-keptCalls:]
 	}
 	return call
 }

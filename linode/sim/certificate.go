@@ -55,10 +55,6 @@ func (k *Kubelet) certify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k.ForgetsKey {
-		k.ForgetsKey, k.key = false, nil
-		return fmt.Errorf("the machine ended before it had an answer to %s, and has lost the key", name)
-	}
 	k.say(Certificate, "waits for "+name+" to be approved and signed")
 	k.certificate, err = csr.WaitForCertificate(ctx, client, name, uid)
 	return err
@@ -118,9 +114,6 @@ func (k *Kubelet) request() (name string, text []byte, err error) {
 
 // own is the configuration of the client that has the machine's certificate, and no other right.
 func (k *Kubelet) own() (*rest.Config, error) {
-	if k.certificate == nil {
-		return nil, errors.New("no certificate")
-	}
 	key, err := keyutil.MarshalPrivateKeyToPEM(k.key)
 	if err != nil {
 		return nil, err

@@ -62,9 +62,8 @@ type Config struct {
 	RecycleNewSlots bool
 
 	// FaultRate is the share of calls that fail, from 0 to 1: refused with 503, done and answered with 500, or, where they
-	// change something, answered with 504 and done LateDelay afterwards (20 s where it is 0).
+	// change something, answered with 504 and done 20 s afterwards.
 	FaultRate float64
-	LateDelay time.Duration
 
 	// PoolSyncPeriod is how often LKE puts a pool's labels and taints back on its nodes; 10 s where it is 0.
 	PoolSyncPeriod time.Duration
@@ -81,17 +80,12 @@ type Config struct {
 
 	// Capabilities are those of the account; without "NETINT Quadra T1U" it is sold no accelerated plan.
 	Capabilities []string
-	// GPUPlans has LKE Enterprise take plans with GPUs.
-	GPUPlans bool
 
 	// Assets are the objects of the account that Linodes are created with, in addition to the public images and one user.
 	Assets AssetSet
 
 	// Catalog holds plans, regions and prices; nil is the embedded one.
 	Catalog *catalog.Catalog
-
-	// CallLog is how many of the last calls are remembered; 10,000 where it is 0.
-	CallLog int
 }
 
 // withDefaults fills in what is empty and refuses what cannot be.
@@ -109,9 +103,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.KubernetesVersion = cmp.Or(c.KubernetesVersion, newestVersion(catalog.Tier(c.Tier)))
 	c.Scopes = cmp.Or(c.Scopes, "*")
 	c.PoolSyncPeriod = cmp.Or(c.PoolSyncPeriod, 10*time.Second)
-	c.CallLog = cmp.Or(c.CallLog, 10_000)
 	c.MemoryKept = cmp.Or(c.MemoryKept, 25)
-	c.LateDelay = cmp.Or(c.LateDelay, 20*time.Second)
 	return c, c.check()
 }
 
@@ -140,7 +132,7 @@ func (c Config) check() error {
 	}
 	delays := []time.Duration{
 		c.InstanceDelay, c.JoinDelay, c.CCMDelay, c.DeleteDelay, c.ListDelay, c.NodeGoneDelay, c.PoolSyncPeriod,
-		c.LateDelay, c.EventDelay,
+		c.EventDelay,
 	}
 	if slices.Min(delays) < 0 {
 		return fmt.Errorf("a delay is negative")

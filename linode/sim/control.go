@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,16 +13,14 @@ import (
 // The control API is for a simulator that runs as a separate process. Nothing protects it.
 //
 //	GET    /simulator/stats                      counters, see [Stats]
-//	GET    /simulator/calls?after=SEQ            the call log, see [Call]
+//	GET    /simulator/calls                      the call log, see [Call]
 //	GET    /simulator/state                      clusters, their pools, and instances
-//	GET    /simulator/faults                     what is injected, with how often it was met
-//	POST   /simulator/faults                     inject one [Fault] or a list of them
-//	DELETE /simulator/faults                     end all faults; ?name=NAME: those of that name
+//	POST   /simulator/faults                     inject a [Fault]
+//	DELETE /simulator/faults                     end all faults
 //	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
 //	GET    /simulator/linodes                    Linodes of no LKE pool, and how they joined: see [Linode]
 //	POST   /simulator/linodes/{id}/restart       start the kubelet of such a Linode again
 //	POST   /simulator/assets                     give the account images and the like: see [AssetSet]
-//	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/stock                      sell out or restock a plan in a region: a row of regions/availability
 //	POST   /simulator/maintenance                announce maintenance of a host: see [Work]
 //	DELETE /simulator/maintenance/{id}           cancel what is announced for a Linode
@@ -38,16 +34,11 @@ func (s *Simulator) controls() *http.ServeMux {
 		})
 	}
 	mux.HandleFunc("GET /simulator/stats", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Stats()) })
-	mux.HandleFunc("GET /simulator/calls", s.controlCalls)
+	mux.HandleFunc("GET /simulator/calls", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Calls()) })
 	mux.HandleFunc("GET /simulator/state", s.controlState)
-	mux.HandleFunc("GET /simulator/faults", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.faultList()) })
 	mux.HandleFunc("POST /simulator/faults", s.controlInject)
 	mux.HandleFunc("DELETE /simulator/faults", func(w http.ResponseWriter, r *http.Request) {
-		if name := r.URL.Query().Get("name"); name != "" {
-			s.EndFaults(name)
-		} else {
-			s.ClearFaults()
-		}
+		s.ClearFaults()
 		done(w, r, true)
 	})
 	byID("POST /simulator/instances/{id}/lose", func(id int, r *http.Request) bool {
@@ -63,13 +54,6 @@ func (s *Simulator) controls() *http.ServeMux {
 		reply(w, append([]Linode{}, s.Linodes()...))
 	})
 	byID("POST /simulator/linodes/{id}/restart", func(id int, _ *http.Request) bool { return s.RestartKubelet(id) })
-	mux.HandleFunc("PUT /simulator/pools/{id}/locks", func(w http.ResponseWriter, r *http.Request) {
-		var locks []string
-		id, _ := strconv.Atoi(r.PathValue("id"))
-		if given(w, r, &locks) {
-			done(w, r, s.LockPool(id, locks...))
-		}
-	})
 	mux.HandleFunc("POST /simulator/stock", func(w http.ResponseWriter, r *http.Request) {
 		var row catalog.Availability
 		if given(w, r, &row) {
@@ -85,17 +69,6 @@ func (s *Simulator) controls() *http.ServeMux {
 	return mux
 }
 
-func (s *Simulator) controlCalls(w http.ResponseWriter, r *http.Request) {
-	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
-	calls := []Call{}
-	for _, call := range s.Calls() {
-		if call.Seq > after {
-			calls = append(calls, call)
-		}
-	}
-	reply(w, calls)
-}
-
 func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
 	clusters := s.Clusters()
 	pools := map[int][]Pool{}
@@ -107,51 +80,27 @@ func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// controlInject injects all faults that are given, or none.
 func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
-	var raw json.RawMessage
-	if !given(w, r, &raw) {
+	var f Fault
+	if !given(w, r, &f) {
 		return
 	}
-	faults := make([]Fault, 1)
-	err := decode(raw, &faults[0])
-	if err != nil && decode(raw, &faults) == nil {
-		err = nil
-	}
-	for _, f := range faults {
-		err = errors.Join(err, f.check())
-	}
-	if err != nil {
+	if err := s.Inject(f); err != nil {
 		complain(w, http.StatusBadRequest, err)
 		return
 	}
-	s.inject(faults)
-	reply(w, s.faultList())
+	done(w, r, true)
 }
 
-// given reads the body of a call, and reports whether it could.
+// given reads the body of a call, and reports whether it could. It refuses keys that it does not know.
 func given(w http.ResponseWriter, r *http.Request, into any) bool {
-	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
-	if err == nil {
-		err = decode(data, into)
-	}
+	decoder := json.NewDecoder(io.LimitReader(r.Body, maxRequest))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
 	if err != nil {
 		complain(w, http.StatusBadRequest, err)
 	}
 	return err == nil
-}
-
-// decode refuses keys that it does not know.
-func decode(data []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
-}
-
-func (s *Simulator) faultList() []injected {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]injected{}, views(s.state.faults.list, func(f *injected) injected { return *f })...)
 }
 
 // done answers a call without a result; found reports whether the object of the path exists.

@@ -70,13 +70,9 @@ type Fault struct {
 	// StaysOffline has machines of LKE pools that are made while the fault is there never boot. It goes with Plan and
 	// Region.
 	StaysOffline bool `json:"stays_offline,omitempty"`
-	// What follows is only for Linodes that are in no LKE pool, and goes with Plan and Region as well. NeverBoots has them
-	// boot forever, SlowBoot takes so much longer than JoinDelay, LosesKey has them forget the key of their first request
-	// for a certificate, and PosesAs is another name than their own that they register under.
-	NeverBoots bool            `json:"never_boots,omitempty"`
-	SlowBoot   metav1.Duration `json:"slow_boot,omitzero"`
-	LosesKey   bool            `json:"loses_key,omitempty"`
-	PosesAs    string          `json:"poses_as,omitempty"`
+	// PosesAs is another name than their own under which Linodes register that are in no LKE pool. It goes with Plan and
+	// Region.
+	PosesAs string `json:"poses_as,omitempty"`
 	// Room is how many nodes there is still capacity for, with "refuse" and "clamp".
 	Room int `json:"room,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -24,7 +25,7 @@ func newFaults(cfg Config) faults {
 	if cfg.FaultRate == 0 {
 		return l
 	}
-	third, late := cfg.FaultRate/3, metav1.Duration{Duration: cfg.LateDelay}
+	third, late := cfg.FaultRate/3, metav1.Duration{Duration: 20 * time.Second}
 	for _, f := range []Fault{
 		{Name: "refused at random", Chance: third, Status: http.StatusServiceUnavailable},
 		{Name: "done and failed at random", Chance: third, Status: http.StatusInternalServerError, AfterWork: true},
@@ -38,10 +39,8 @@ func newFaults(cfg Config) faults {
 // injected is a fault and its counters: how many calls or nodes matched it, how many it hit, and how many nodes it left
 // room for.
 type injected struct {
-	Fault Fault `json:"fault"`
-	Seen  int   `json:"seen"`
-	Hit   int   `json:"hit"`
-	Given int   `json:"given,omitempty"`
+	Fault            Fault
+	Seen, Hit, Given int
 }
 
 // meet counts a match and says whether the fault is due for it.
@@ -104,13 +103,10 @@ func (l *faults) meets(plan, region string, kind func(*Fault) bool) bool {
 // applyTo has a new Linode meet the faults that are for it: each of them, not only the first.
 func (l *faults) applyTo(made *Linode) {
 	for _, f := range l.list {
-		if !f.Fault.ofLinodes() && !f.Fault.NeverJoins || !f.Fault.empties("", made.Type, made.Region) || !f.meet(l.rng) {
+		if f.Fault.PosesAs == "" && !f.Fault.NeverJoins || !f.Fault.empties("", made.Type, made.Region) || !f.meet(l.rng) {
 			continue
 		}
 		made.Idle = made.Idle || f.Fault.NeverJoins
-		made.Stuck = made.Stuck || f.Fault.NeverBoots
-		made.Runs = made.Runs.Add(f.Fault.SlowBoot.Duration)
-		made.ForgetsKey = made.ForgetsKey || f.Fault.LosesKey
 		made.PosesAs = cmp.Or(made.PosesAs, f.Fault.PosesAs)
 	}
 }
@@ -141,12 +137,7 @@ func (f *Fault) empties(way, plan, region string) bool {
 
 // ofMachines says whether a fault is matched against machines, and not against calls.
 func (f *Fault) ofMachines() bool {
-	return f.NoCapacity != "" || f.NeverJoins || f.StaysOffline || f.ofLinodes()
-}
-
-// ofLinodes reports whether it is for Linodes that join on their own.
-func (f *Fault) ofLinodes() bool {
-	return f.NeverBoots || f.SlowBoot.Duration != 0 || f.LosesKey || f.PosesAs != ""
+	return f.NoCapacity != "" || f.NeverJoins || f.StaysOffline || f.PosesAs != ""
 }
 
 func (f *Fault) matches(method, path string) bool {
@@ -180,10 +171,10 @@ func (f *Fault) check() error {
 	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, NodeEvent, Hidden, Clamp}, f.NoCapacity):
 		return fmt.Errorf("no_capacity %q: want %s, %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, NodeEvent,
 			Hidden, Clamp)
-	case f.NoCapacity != "" && (f.NeverJoins || f.StaysOffline || f.ofLinodes()):
+	case f.NoCapacity != "" && (f.NeverJoins || f.StaysOffline || f.PosesAs != ""):
 		return errors.New("never_joins and the like: a machine that is not there cannot join; leave out no_capacity")
-	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0 || f.SlowBoot.Duration < 0:
-		return errors.New("after, count, room, delay, late and slow_boot cannot be negative")
+	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0:
+		return errors.New("after, count, room, delay and late cannot be negative")
 	case f.Chance < 0 || f.Chance > 1:
 		return fmt.Errorf("chance %v: want 0 to 1", f.Chance)
 	case f.Room > 0 && f.NoCapacity != Refuse && f.NoCapacity != Clamp:
@@ -196,7 +187,7 @@ func (f *Fault) check() error {
 		return fmt.Errorf("ignored: want the method DELETE; for the others use no_capacity %s", Clamp)
 	case f.idle():
 		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity, " +
-			"never_joins, stays_offline, never_boots, slow_boot, loses_key or poses_as")
+			"never_joins, stays_offline or poses_as")
 	}
 	return nil
 }

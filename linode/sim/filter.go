@@ -46,9 +46,9 @@ func (r row) add(name string, value any) {
 // filter says which rows are listed.
 type filter func(row) bool
 
-// parseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +and and +or of lists of such.
-// What several keys of one object say must all hold. Orders are taken and have no effect. fields are those that may be
-// named.
+// parseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +or of a list of such.
+// What several keys of one object say must all hold. fields are those that may be named. What the product does not send
+// is refused.
 func parseFilter(header string, fields ...string) (filter, error) {
 	if header == "" {
 		return nil, nil
@@ -73,25 +73,25 @@ func parse(object map[string]json.RawMessage, fields []string) (filter, error) {
 		}
 		all = append(all, one)
 	}
-	return every(all), nil
+	return func(r row) bool {
+		return !slices.ContainsFunc(all, func(one filter) bool { return !one(r) })
+	}, nil
 }
 
 func term(key string, value json.RawMessage, fields []string) (filter, error) {
 	switch {
-	case key == "+order" || key == "+order_by":
-		return every(nil), nil
-	case key == "+and" || key == "+or":
-		return several(key, value, fields)
+	case key == "+or":
+		return either(value, fields)
 	case !slices.Contains(fields, key):
 		return nil, wrong("Cannot filter on %s", key) // observed
 	}
 	return comparison(key, value)
 }
 
-func several(key string, value json.RawMessage, fields []string) (filter, error) {
+func either(value json.RawMessage, fields []string) (filter, error) {
 	var objects []map[string]json.RawMessage
 	if json.Unmarshal(value, &objects) != nil {
-		return nil, wrong("Invalid value of %s", key)
+		return nil, wrong("Invalid value of +or")
 	}
 	var parts []filter
 	for _, object := range objects {
@@ -101,18 +101,9 @@ func several(key string, value json.RawMessage, fields []string) (filter, error)
 		}
 		parts = append(parts, part)
 	}
-	if key == "+and" {
-		return every(parts), nil
-	}
 	return func(r row) bool {
 		return slices.ContainsFunc(parts, func(part filter) bool { return part(r) })
 	}, nil
-}
-
-func every(parts []filter) filter {
-	return func(r row) bool {
-		return !slices.ContainsFunc(parts, func(part filter) bool { return !part(r) })
-	}
 }
 
 // comparison: a value alone means equality, and a list has one that is equal. The case of letters does not matter.

@@ -13,16 +13,10 @@ func (s *Simulator) Inject(f Fault) error {
 	if err := f.check(); err != nil {
 		return fmt.Errorf("inject fault: %w", err)
 	}
-	s.inject([]Fault{f})
-	return nil
-}
-
-func (s *Simulator) inject(checked []Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range checked {
-		s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
-	}
+	s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
+	return nil
 }
 
 // ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
@@ -64,8 +58,8 @@ func (s *Simulator) Calls() []Call {
 // Reset sets the counters to zero, the peaks to what there is now, and forgets the call log.
 func (s *Simulator) Reset() {
 	s.update(func(st *state, _ time.Time) {
-		s.log = newCallLog(s.cfg.CallLog)
-		st.tally.reset(st)
+		s.log = newCallLog()
+		st.tally.reset()
 	})
 }
 

@@ -15,15 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 )
-
-// Dial makes a client of an API server, with exactly those credentials.
-type Dial func(*rest.Config) (kubernetes.Interface, error)
 
 // joiners holds the kubelets of the Linodes that run.
 type joiners struct {
@@ -77,11 +71,8 @@ func (j *joiners) start(ctx context.Context, l Linode, version string) *joiner {
 	ctx, stop := context.WithCancel(ctx)
 	one := &joiner{stop: stop, restarts: make(chan struct{}, 1), done: l.Restarts}
 	k := &Kubelet{
-		KubeletMachine: KubeletMachine{
-			Linode: l.ID, Has: l.resources(), Address: l.Address(), MachineID: machineID(l.ID), Version: version,
-			UserData: l.UserData, Swap: l.SwapSize, ForgetsKey: l.ForgetsKey, PosesAs: l.PosesAs,
-		},
-		Dial:   j.dial,
+		Linode: l.ID, Has: l.resources(), Address: l.Address(), MachineID: machineID(l.ID), Version: version,
+		UserData: l.UserData, Swap: l.SwapSize, PosesAs: l.PosesAs, Dial: j.dial,
 		Report: func(status JoinStatus) { j.report(l.ID, l.Label, status) },
 	}
 	j.ended.Go(func() { k.Run(ctx, one.restarts) })
@@ -136,40 +127,14 @@ type cloudController struct {
 	sim    *Simulator
 	client kubernetes.Interface
 	log    *slog.Logger
-
-	nodes corelisters.NodeLister
-	seen  map[string]time.Time // since when there are Nodes that are not complete, or whose Linode was never seen
-}
-
-// run reconciles all Nodes whenever one of them or a Linode changes, until ctx ends.
-func (c *cloudController) run(ctx context.Context) error {
-	changes, end := c.sim.watch()
-	defer end()
-	poke := func() {
-		select {
-		case changes <- struct{}{}:
-		default:
-		}
-	}
-	factory := informers.NewSharedInformerFactory(c.client, 0)
-	defer factory.Shutdown()
-	nodes := factory.Core().V1().Nodes()
-	c.nodes = nodes.Lister()
-	if _, err := nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: func(any) { poke() }, UpdateFunc: func(any, any) { poke() }, DeleteFunc: func(any) { poke() },
-	}); err != nil {
-		return fmt.Errorf("watch nodes: %w", err)
-	}
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	repeat(ctx, c.log.With("part", "cloud controller"), changes, c.pass)
-	return nil
+	lister corelisters.NodeLister
+	seen   map[string]time.Time // since when there are Nodes that are not complete, or whose Linode was never seen
 }
 
 // pass does what is due and returns when there is something to do again.
 func (c *cloudController) pass(ctx context.Context) (time.Time, error) {
 	now := time.Now()
-	all, err := c.nodes.List(labels.Everything())
+	all, err := c.lister.List(labels.Everything())
 	tasks, next := c.due(all, now)
 	_, failed := each(tasks, func(do func(context.Context) error) (time.Time, error) { return time.Time{}, do(ctx) })
 	return next, errors.Join(err, failed)

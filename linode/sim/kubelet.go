@@ -18,22 +18,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// KubeletMachine is what the machine is like, and what goes wrong on it.
-type KubeletMachine struct {
-	Linode    int // its id
-	Has       catalog.Resources
-	Address   string // of its first interface
-	MachineID string
-	Version   string // of the kubelet
-	UserData  []byte
-	Swap      int // MB
-
-	// ForgetsKey has the machine lose the key of its first request for a certificate.
-	ForgetsKey bool
-	// PosesAs is another name that it registers under, with its own certificate.
-	PosesAs string
-}
-
 // The steps of a machine's way into its cluster.
 const (
 	Boot         = "boot" // nothing was begun: there are no user data that join
@@ -52,11 +36,22 @@ type JoinStatus struct {
 	Joins   int    `json:"joins,omitempty"`   // how many times it has registered: once each time that its kubelet starts
 }
 
+// Dial makes a client of an API server, with exactly those credentials.
+type Dial func(*rest.Config) (kubernetes.Interface, error)
+
 // Kubelet is the program of one machine.
 type Kubelet struct {
-	KubeletMachine
+	Linode    int // its id
+	Has       catalog.Resources
+	Address   string // of its first interface
+	MachineID string
+	Version   string // of the kubelet
+	UserData  []byte
+	Swap      int    // MB
+	PosesAs   string // another name that it registers under, with its own certificate
+
 	// Dial makes clients; nil makes real ones.
-	Dial func(*rest.Config) (kubernetes.Interface, error)
+	Dial Dial
 	// Report hears of each change.
 	Report func(JoinStatus)
 

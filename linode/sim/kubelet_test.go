@@ -56,11 +56,10 @@ func playKubelet(t *testing.T, change func(w *world), test func(w *world)) {
 		w.publish(authority, "0123456789abcdef")
 		w.signs()
 		text := strings.ReplaceAll(userData(t, "kubeadm"), "sha256:00", CertificatePin(authority))
-		w.machine.KubeletMachine = KubeletMachine{
+		w.machine = Kubelet{
 			Linode: 77, Has: has(t).Capacity, Address: "203.0.113.7", MachineID: "c0ffee", Version: "v1.36.0",
-			UserData: []byte(text),
+			UserData: []byte(text), Dial: w.dial, Report: w.report,
 		}
-		w.machine.Dial, w.machine.Report = w.dial, w.report
 		w.restarts = make(chan struct{}, 1)
 		change(w)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -406,20 +405,6 @@ func TestAKubeletThatStartsAgainFindsItsRequest(t *testing.T) {
 		synctest.Wait()
 		if s := w.is(); s.Step != Joined {
 			t.Errorf("%+v", s)
-		}
-	})
-}
-
-// TestMachineThatLosesItsKeyRequestsAgain with another one.
-func TestMachineThatLosesItsKeyRequestsAgain(t *testing.T) {
-	playKubelet(t, func(w *world) { w.machine.ForgetsKey = true }, func(w *world) {
-		if s := w.is(); s.Step != Certificate || !strings.Contains(s.Problem, "has lost the key") {
-			t.Errorf("%+v", s)
-		}
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		if s := w.is(); s.Step != Joined || len(w.requests()) != 2 {
-			t.Errorf("%+v, %d requests", s, len(w.requests()))
 		}
 	})
 }

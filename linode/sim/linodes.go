@@ -38,10 +38,9 @@ type Linode struct {
 	Updated         time.Time   `json:"updated"`
 	Runs            time.Time   `json:"runs"` // when it has booted
 	Gone            time.Time   `json:"gone"` // when it will be gone; zero: it stays
-	// Off says that nothing has been booted, Stuck that it never gets through, and Idle that nothing starts that joins.
-	Off   bool `json:"off,omitempty"`
-	Stuck bool `json:"stuck,omitempty"`
-	Idle  bool `json:"idle,omitempty"`
+	// Off says that nothing has been booted, and Idle that nothing starts that joins.
+	Off  bool `json:"off,omitempty"`
+	Idle bool `json:"idle,omitempty"`
 	// Away is its status while its host is maintained, and Down says that it is off. Meanwhile its pool shows the slot
 	// Vacant: without an instance.
 	Away   string `json:"away,omitempty"`
@@ -51,9 +50,8 @@ type Linode struct {
 	// Join is how far it has come on its way into a cluster, and Restarts how often its kubelet was started again.
 	Join     JoinStatus `json:"join"`
 	Restarts int        `json:"restarts,omitempty"`
-	// ForgetsKey and PosesAs are what goes wrong on the way.
-	ForgetsKey bool   `json:"forgets_key,omitempty"`
-	PosesAs    string `json:"poses_as,omitempty"`
+	// PosesAs is another name than its own that it registers under.
+	PosesAs string `json:"poses_as,omitempty"`
 	// CCM is how long the cloud controller takes to complete its Node.
 	CCM time.Duration `json:"-"`
 }
@@ -87,7 +85,7 @@ func (st *state) makeLinode(spec LinodeSpec, now time.Time) *instance {
 // add adds a new Linode to the account.
 func (st *state) add(i *instance) {
 	st.instances[i.ID] = i
-	st.tally.made(st, st.price(i))
+	st.tally.made(st.price(i))
 }
 
 // privateIP is unique among any 15,000 Linodes in a row.
@@ -125,7 +123,7 @@ func (i Interface) nat(l *Linode) *string {
 
 // Boots says whether there is something on a Linode that runs by now.
 func (l *Linode) Boots(now time.Time) bool {
-	return l.Gone.IsZero() && !l.Off && !l.Stuck && !l.Runs.After(now)
+	return l.Gone.IsZero() && !l.Off && !l.Runs.After(now)
 }
 
 // resources are what a Node of it has: its plan, with what its disks leave of the plan's.

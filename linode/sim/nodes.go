@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -43,24 +44,33 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial D
 		log = slog.New(slog.DiscardHandler)
 	}
 	group, ctx := errgroup.WithContext(ctx)
+	factory := informers.NewSharedInformerFactory(c, 0)
+	informer := factory.Core().V1().Nodes()
+	lister := informer.Lister()
+	if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { s.changed() }, UpdateFunc: func(any, any) { s.changed() }, DeleteFunc: func(any) { s.changed() },
+	}); err != nil {
+		return fmt.Errorf("watch nodes: %w", err)
+	}
+	factory.Start(ctx.Done())
+	defer factory.Shutdown()
 	run := func(part string, pass func(context.Context) (time.Time, error)) {
 		group.Go(func() error {
 			changes, end := s.watch()
 			defer end()
+			factory.WaitForCacheSync(ctx.Done())
 			repeat(ctx, log.With("part", part), changes, pass)
 			return nil
 		})
 	}
 	if s.first != 0 {
-		run("nodes", (&nodes{sim: s, cluster: s.first, client: c, log: log, known: map[int]*memory{}}).pass)
+		run("nodes", (&nodes{sim: s, client: c, lister: lister, log: log}).pass)
 	}
 	run("hosts", (&hosts{sim: s, client: c, stopped: map[string]bool{}}).pass)
 	machines := &joiners{sim: s, dial: dial, log: log, alive: map[int]*joiner{}}
 	defer machines.ended.Wait()
 	run("machines", machines.pass)
-	group.Go(func() error {
-		return (&cloudController{sim: s, client: c, log: log, seen: map[string]time.Time{}}).run(ctx)
-	})
+	run("cloud controller", (&cloudController{sim: s, client: c, lister: lister, log: log}).pass)
 	return group.Wait()
 }
 
@@ -83,82 +93,36 @@ func repeat(ctx context.Context, log *slog.Logger, changes <-chan struct{}, pass
 
 // nodes brings Node objects in step with machines. One goroutine makes passes; in a pass each machine has one worker.
 type nodes struct {
-	sim     *Simulator
-	cluster int
-	client  kubernetes.Interface
-	log     *slog.Logger
+	sim    *Simulator
+	client kubernetes.Interface
+	lister corelisters.NodeLister
+	log    *slog.Logger
 
-	nextSync time.Time       // when all nodes get the labels and taints of their pools again
-	known    map[int]*memory // by instance
+	nextSync time.Time        // when all nodes get the labels and taints of their pools again
+	imposed  map[int]*desired // what was put on the Node of an instance
 }
 
-// memory is what was done for a machine's Node, so that a pass handles only those that have something due.
-type memory struct {
-	imposed desired
-	edition int // of imposed; -1: nothing yet
-}
-
-// task is one machine in one pass. If the pass lists all nodes, node is its own, or none.
-type task struct {
-	machine
-	memory *memory
-	listed bool
-	node   *corev1.Node
-}
-
-// pass does what is due and returns when there is something to do again. After an error, the next one lists all nodes.
+// pass does what is due and returns when there is something to do again. After an error, the next one does all again.
 func (n *nodes) pass(ctx context.Context) (next time.Time, err error) {
-	defer func() {
-		if err != nil {
-			n.nextSync = time.Time{}
-		}
-	}()
 	now := time.Now()
-	machines, next := n.sim.machines(n.cluster)
-	n.remember(machines)
-	var objects map[string]*corev1.Node
-	if !n.nextSync.After(now) {
-		if objects, err = n.list(ctx); err != nil {
-			return next, err
-		}
+	machines, next := n.sim.machines(n.sim.first)
+	imposed := map[int]*desired{}
+	for _, m := range machines {
+		imposed[m.ID] = cmp.Or(n.imposed[m.ID], &desired{})
+	}
+	n.imposed = imposed
+	sync := !n.nextSync.After(now)
+	if sync {
 		n.nextSync = now.Add(n.sim.cfg.PoolSyncPeriod)
 	}
-	next = earlier(next, n.nextSync)
-	var tasks []task
-	for _, m := range machines {
-		t := task{machine: m, memory: n.known[m.ID], listed: objects != nil, node: objects[m.Label]}
-		if at, ever := t.due(); t.listed || (ever && !at.After(now)) {
-			tasks = append(tasks, t)
-		} else if ever {
-			next = earlier(next, at)
-		}
+	again, err := each(machines, func(m machine) (time.Time, error) { return n.reconcile(ctx, &m, sync, now) })
+	if err != nil {
+		n.nextSync = time.Time{}
 	}
-	again, err := each(tasks, func(t task) (time.Time, error) { return n.reconcile(ctx, t, now) })
-	return earlier(next, again), err
-}
-
-// remember begins a memory for each new machine, and forgets those that are gone.
-func (n *nodes) remember(machines []machine) {
-	known := map[int]*memory{}
-	for _, m := range machines {
-		known[m.ID] = cmp.Or(n.known[m.ID], &memory{edition: -1})
-	}
-	n.known = known
+	return earlier(earlier(next, n.nextSync), again), err
 }
 
 func (n *nodes) objects() typedcorev1.NodeInterface { return n.client.CoreV1().Nodes() }
-
-func (n *nodes) list(ctx context.Context) (map[string]*corev1.Node, error) {
-	list, err := n.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
-	objects := map[string]*corev1.Node{}
-	for k := range list.Items {
-		objects[list.Items[k].Name] = &list.Items[k]
-	}
-	return objects, nil
-}
 
 // sleepUntil waits until then, which zero never comes, or until something changed, and a gap at least.
 func sleepUntil(ctx context.Context, until time.Time, changes <-chan struct{}) {
@@ -223,7 +187,6 @@ type machine struct {
 	registered time.Time // zero: its kubelet has not joined yet
 	labels     map[string]string
 	taints     []Taint
-	edition    int
 }
 
 // machines returns the instances of a cluster, and when the next of what the account has planned is due.
@@ -237,7 +200,7 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 			all = append(all, machine{
 				Linode: i.Linode, pool: p.ID, tier: p.cluster.Tier, memoryKept: st.cfg.MemoryKept,
 				version: kubeletVersion(i.version), machineID: i.machineID, joins: i.joins, registered: i.registered,
-				labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,
+				labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints),
 			})
 		}
 		next = st.agenda.next()

@@ -127,12 +127,14 @@ func (st *state) apply(p *pool, spec poolSpec) {
 	if spec.Tags != nil {
 		st.retag(p, *spec.Tags)
 	}
-	if spec.Labels != nil && !maps.Equal(p.Labels, *spec.Labels) {
+	if spec.Labels != nil {
 		p.Labels = maps.Clone(*spec.Labels)
-		p.edition++
 	}
 	if spec.Taints != nil {
-		p.retaint(*spec.Taints)
+		p.Taints = []Taint{}
+		for _, t := range *spec.Taints {
+			p.Taints = append(p.Taints, Taint{Key: *t.Key, Value: *t.Value, Effect: *t.Effect})
+		}
 	}
 	if a := spec.Autoscaler; a != nil {
 		set(&p.Autoscaler.Enabled, a.Enabled)
@@ -145,17 +147,6 @@ func (st *state) apply(p *pool, spec poolSpec) {
 		if spec.Firewall != nil {
 			e.FirewallID = spec.Firewall
 		}
-	}
-}
-
-func (p *pool) retaint(specs []taintSpec) {
-	taints := []Taint{}
-	for _, t := range specs {
-		taints = append(taints, Taint{Key: *t.Key, Value: *t.Value, Effect: *t.Effect})
-	}
-	if !slices.Equal(p.Taints, taints) {
-		p.Taints = taints
-		p.edition++
 	}
 }
 

@@ -87,8 +87,7 @@ func (s *poolSpec) checkNew(c *checker, cl *cluster, cfg Config) {
 	c.must(needs == "" || slices.Contains(cfg.Capabilities, needs), "", "%s", PlanClosed)
 	c.must(cat.InStock(*s.Plan, cl.Region), "", "No capacity for plan %s in region %s", *s.Plan, cl.Region)
 	// Unverified: whether LKE Enterprise takes a plan with GPUs, which Cloud Manager hides there.
-	c.must(cat.Sold(*s.Plan, cl.Region, cl.Tier.WithGPUs(cfg.GPUPlans)), "type", "Plan %s is not available for LKE in region %s", *s.Plan,
-		cl.Region)
+	c.must(cat.Sold(*s.Plan, cl.Region, cl.Tier), "type", "Plan %s is not available for LKE in region %s", *s.Plan, cl.Region)
 }
 
 var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)

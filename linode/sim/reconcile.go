@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -30,81 +31,64 @@ func (m *machine) owns(node *corev1.Node) bool {
 	return id == "" || id == m.machineID
 }
 
-// due is when the machine's next step is to be taken, if there is one that does not wait for the next sync.
-func (t *task) due() (at time.Time, ever bool) {
-	switch {
-	case t.registered.IsZero():
-		return t.joins, t.Gone.IsZero() && !t.Down
-	case t.memory.edition != t.edition:
-		return t.registered, true
-	}
-	return time.Time{}, false
-}
-
 // reconcile takes one machine through all the steps that are due, each a separate write as in reality. It returns
 // when to come back; zero is never.
-func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again time.Time, err error) {
+func (n *nodes) reconcile(ctx context.Context, m *machine, sync bool, now time.Time) (again time.Time, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("node %s: %w", t.Label, err)
+			err = fmt.Errorf("node %s: %w", m.Label, err)
 		}
 	}()
-	if t.registered.IsZero() {
-		if !t.Gone.IsZero() || t.Down {
-			return time.Time{}, nil
+	var node *corev1.Node
+	switch {
+	case !m.registered.IsZero():
+		if node, err = n.lister.Get(m.Label); apierrors.IsNotFound(err) {
+			return time.Time{}, nil // it was deleted
 		}
-		if t.joins.After(now) {
-			return t.joins, nil
-		}
-		if again, err = n.join(ctx, &t, now); err != nil || t.registered.IsZero() {
-			return again, err
-		}
-	} else if !t.listed {
-		if t.node, err = getNode(ctx, n.objects(), t.Label); err != nil {
-			return time.Time{}, err
-		}
-	}
-	if t.node == nil || !t.owns(t.node) { // it was deleted
-		t.memory.edition = t.edition
+	case !m.Gone.IsZero() || m.Down:
 		return time.Time{}, nil
+	case m.joins.After(now):
+		return m.joins, nil
+	default:
+		node, err = n.join(ctx, m)
+		again = now.Add(stale) // if an older Node of the same name is still there
 	}
-	return time.Time{}, n.imposePool(ctx, &t)
+	if err != nil || node == nil || !m.owns(node) {
+		return again, err
+	}
+	return time.Time{}, n.imposePool(ctx, m, node, sync)
 }
 
-// join registers the machine's Node. If an older one of the same name is still there, it says when to try again.
-func (n *nodes) join(ctx context.Context, t *task, now time.Time) (again time.Time, err error) {
-	if t.node == nil {
-		t.node, err = n.client.CoreV1().Nodes().Create(ctx, t.bare(metav1.Now()), metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) { // an old one, or an answer was lost
-			t.node, err = getNode(ctx, n.objects(), t.Label)
-		}
+// join registers the machine's Node, and returns what Node of its name there is.
+func (n *nodes) join(ctx context.Context, m *machine) (*corev1.Node, error) {
+	node, err := n.objects().Create(ctx, m.bare(metav1.Now()), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) { // an old one, or an answer was lost
+		node, err = getNode(ctx, n.objects(), m.Label)
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("register: %w", err)
+		return nil, fmt.Errorf("register: %w", err)
 	}
-	if t.node == nil || !t.owns(t.node) {
-		return now.Add(stale), nil
+	if node != nil && m.owns(node) {
+		n.sim.noteRegistered(m.ID, time.Now())
+		n.log.Info("node joined", "node", m.Label, "instance", m.ID, "plan", m.Type)
 	}
-	t.registered = time.Now()
-	n.sim.noteRegistered(t.ID, t.registered)
-	n.log.Info("node joined", "node", t.Label, "instance", t.ID, "plan", t.Type)
-	return time.Time{}, nil
+	return node, nil
 }
 
 // imposePool enrols a new node, and puts the pool's labels and taints on one whose pool changed or whose time has come.
-func (n *nodes) imposePool(ctx context.Context, t *task) error {
-	if t.enrolled(t.node) && t.memory.edition == t.edition && !t.listed {
+func (n *nodes) imposePool(ctx context.Context, m *machine, node *corev1.Node, sync bool) error {
+	wanted, before := desired{m.labels, m.taints}, n.imposed[m.ID]
+	if !sync && m.enrolled(node) && maps.Equal(before.labels, wanted.labels) && slices.Equal(before.taints, wanted.taints) {
 		return nil
 	}
-	wanted := desired{t.labels, t.taints}
-	node, err := updateNode(ctx, n.objects(), t.node, func(node *corev1.Node) {
-		t.enrol(node)
-		wanted.impose(t.memory.imposed, node)
+	_, err := updateNode(ctx, n.objects(), node, func(node *corev1.Node) {
+		m.enrol(node)
+		wanted.impose(*before, node)
 	})
 	if err != nil {
 		return fmt.Errorf("put the pool's labels and taints on it: %w", err)
 	}
-	t.node, t.memory.imposed, t.memory.edition = node, wanted, t.edition
+	*before = wanted
 	return nil
 }
 

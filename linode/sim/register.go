@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,10 +13,7 @@ import (
 // register creates the machine's Node, as that machine. A Node of the name that is there it takes for its own, and puts
 // neither taints nor labels of the user data on it: a kubelet does that when it makes one.
 func (k *Kubelet) register(ctx context.Context) error {
-	node, err := k.node(metav1.Now())
-	if err != nil {
-		return err
-	}
+	node := k.node(metav1.Now())
 	config, err := k.own()
 	if err != nil {
 		return err
@@ -37,11 +33,8 @@ func (k *Kubelet) register(ctx context.Context) error {
 
 // node is the Node as a kubelet makes it. The API server adds the taint that says it is not ready. A kubelet on a plan
 // with video cards reports them when their device plugin has started; here it does so from the beginning.
-func (k *Kubelet) node(now metav1.Time) (*corev1.Node, error) {
-	capacity, allocatable, err := k.join.Settings.Offered(k.Has)
-	if err != nil {
-		return nil, fmt.Errorf("the kubelet does not start: %w", err)
-	}
+func (k *Kubelet) node(now metav1.Time) *corev1.Node {
+	offers := k.join.Settings.offered(k.Has)
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        cmp.Or(k.PosesAs, k.join.Name),
@@ -50,7 +43,7 @@ func (k *Kubelet) node(now metav1.Time) (*corev1.Node, error) {
 		},
 		Spec: corev1.NodeSpec{ProviderID: k.join.ProviderID, Taints: append([]corev1.Taint{}, k.join.Taints...)},
 		Status: corev1.NodeStatus{
-			Capacity: resourceList(capacity), Allocatable: resourceList(allocatable), Conditions: nodeConditions(now),
+			Capacity: resourceList(offers.Capacity), Allocatable: resourceList(offers.Allocatable), Conditions: nodeConditions(now),
 			Addresses: nodeAddresses(k.join.Name, k.Address),
 			NodeInfo:  nodeInfo(k.MachineID, k.Version),
 		},
@@ -60,7 +53,7 @@ func (k *Kubelet) node(now metav1.Time) (*corev1.Node, error) {
 		node.Spec.Taints = append(node.Spec.Taints,
 			corev1.Taint{Key: taintUninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule})
 	}
-	return node, nil
+	return node
 }
 
 // nodeLabels are those that every kubelet puts on its Node.

@@ -86,39 +86,29 @@ func (s KubeletSettings) check() error {
 	return nil
 }
 
-// Offered returns what a Node has and what of it pods can use, of a machine that has so much. If more is reserved
-// than there is, nothing is left for pods.
-func (s KubeletSettings) Offered(has catalog.Resources) (capacity, allocatable catalog.Resources, err error) {
-	capacity = has
+// offered returns what a Node has and what of it pods can use, of a machine that has so much, by settings that were
+// checked. If more is reserved than there is, nothing is left for pods.
+func (s KubeletSettings) offered(has catalog.Resources) catalog.NodeResources {
 	if s.MaxPods > 0 {
-		capacity.Pods = s.MaxPods
+		has.Pods = s.MaxPods
 	}
 	if s.PodsPerCore > 0 {
-		capacity.Pods = min(capacity.Pods, s.PodsPerCore*has.MilliCPU/1000)
+		has.Pods = min(has.Pods, s.PodsPerCore*has.MilliCPU/1000)
 	}
-	allocatable = capacity
+	rest := has
 	for _, texts := range []map[string]string{s.KubeReserved, s.SystemReserved} {
-		reserved, err := parseReserved(texts)
-		if err != nil {
-			return capacity, allocatable, err
-		}
-		allocatable.MilliCPU -= reserved.Cpu().MilliValue()
-		allocatable.MemoryBytes -= reserved.Memory().Value()
-		allocatable.EphemeralBytes -= reserved.StorageEphemeral().Value()
+		reserved, _ := parseReserved(texts)
+		rest.MilliCPU -= reserved.Cpu().MilliValue()
+		rest.MemoryBytes -= reserved.Memory().Value()
+		rest.EphemeralBytes -= reserved.StorageEphemeral().Value()
 	}
 	evict := s.thresholds()
-	memory, err := threshold(memoryAvailable, evict[memoryAvailable], capacity.MemoryBytes)
-	if err != nil {
-		return capacity, allocatable, err
-	}
-	disk, err := threshold(diskAvailable, evict[diskAvailable], capacity.EphemeralBytes)
-	if err != nil {
-		return capacity, allocatable, err
-	}
-	allocatable.MilliCPU = max(0, allocatable.MilliCPU)
-	allocatable.MemoryBytes = max(0, allocatable.MemoryBytes-memory)
-	allocatable.EphemeralBytes = max(0, allocatable.EphemeralBytes-disk)
-	return capacity, allocatable, nil
+	memory, _ := threshold(memoryAvailable, evict[memoryAvailable], has.MemoryBytes)
+	disk, _ := threshold(diskAvailable, evict[diskAvailable], has.EphemeralBytes)
+	rest.MilliCPU = max(0, rest.MilliCPU)
+	rest.MemoryBytes = max(0, rest.MemoryBytes-memory)
+	rest.EphemeralBytes = max(0, rest.EphemeralBytes-disk)
+	return catalog.NodeResources{Capacity: has, Allocatable: rest}
 }
 
 func (s KubeletSettings) thresholds() map[string]string {

@@ -106,10 +106,6 @@ func routes() []route {
 			func(st *state, q *request) *Firewall { return st.assets.Firewall(q.id("firewall")) })},
 		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: listed(
 			func(st *state) []VPC { return views(values(st.assets.vpcs), VPC.view) }, "id", "label", "description", "region")},
-		{pattern: "GET /vpcs/{vpc}", scope: vpcRead, serve: get((*state).vpc)},
-		{pattern: "GET /vpcs/{vpc}/subnets", scope: vpcRead, list: true, serve: on((*state).vpc,
-			func(_ *state, v *VPC, q *request) (any, error) { return list(q, v.Subnets, "id", "label") })},
-		{pattern: "GET /vpcs/{vpc}/subnets/{subnet}", scope: vpcRead, serve: get((*state).subnet)},
 		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: listed(
 			func(st *state) []Placement { return values(st.assets.groups) }, "id", "label", "region", "placement_group_type",
 			"is_compliant")},
@@ -119,8 +115,6 @@ func routes() []route {
 		{pattern: "GET /account/events", scope: eventsRead, list: true, serve: (*state).listEvents},
 		{pattern: "GET /account/maintenance", scope: accountRead, list: true, serve: (*state).listMaintenance},
 		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
-		{pattern: "GET /account/users", scope: accountRead, list: true, serve: listed(
-			func(st *state) []User { return values(st.assets.users) }, "username", "email")},
 	}
 }
 

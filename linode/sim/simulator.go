@@ -40,7 +40,7 @@ func New(cfg Config) (*Simulator, error) {
 		cfg:     cfg,
 		state:   newState(cfg),
 		limiter: limiter{limit: cfg.RateLimit, windows: map[windowKey]*window{}},
-		log:     newCallLog(cfg.CallLog),
+		log:     newCallLog(),
 	}
 	s.handler = s.root()
 	if !cfg.WithoutCluster {

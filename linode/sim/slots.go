@@ -14,7 +14,6 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 		st.addSlot(p, now)
 	}
 	st.faults.give(p.plan.ID, p.cluster.Region, n)
-	st.tally.peak(st)
 }
 
 func (st *state) addSlot(p *pool, now time.Time) {

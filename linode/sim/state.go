@@ -41,8 +41,6 @@ type pool struct {
 	cluster *cluster
 	plan    catalog.Plan
 	slots   []*slot // by id, as the API lists them
-	// edition counts changes of labels and taints, for who puts them on nodes.
-	edition int
 }
 
 // slot is a place for a node in a pool. It keeps its id and the node's name while instances come and go.

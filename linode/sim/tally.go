@@ -7,22 +7,19 @@ import (
 )
 
 // tally counts instances, slots and money as they change, so that a peak between two reads is not missed.
-type tally struct {
-	Stats
-	monthly catalog.Money // HourlyCost for a month
-}
+type tally struct{ Stats }
 
-func (t *tally) made(st *state, price catalog.Price) {
+func (t *tally) made(price catalog.Price) {
 	t.Made++
 	t.Live++
-	t.bill(price, 1)
-	t.peak(st)
+	t.HourlyCost += price.Hourly
+	t.peak()
 }
 
 func (t *tally) deleted(price catalog.Price, life time.Duration) {
 	t.Deleted++
 	t.Live--
-	t.bill(price, -1)
+	t.HourlyCost -= price.Hourly
 	t.charge(price, life)
 }
 
@@ -32,22 +29,15 @@ func (s *Stats) charge(price catalog.Price, life time.Duration) {
 	s.Bill += price.Hourly * catalog.Money((life+time.Hour-1)/time.Hour)
 }
 
-func (t *tally) bill(price catalog.Price, sign catalog.Money) {
-	t.HourlyCost += sign * price.Hourly
-	t.monthly += sign * price.PerMonth()
-}
-
-func (t *tally) peak(st *state) {
+func (t *tally) peak() {
 	t.PeakLive = max(t.PeakLive, t.Live)
 	t.PeakHourlyCost = max(t.PeakHourlyCost, t.HourlyCost)
-	t.PeakMonthlyCost = max(t.PeakMonthlyCost, t.monthly)
-	t.PeakSlots = max(t.PeakSlots, st.slotCount())
 }
 
 // reset forgets what happened; the peaks start from what there is, and the bill from the instances that live.
-func (t *tally) reset(st *state) {
-	*t = tally{Stats: Stats{Live: t.Live, HourlyCost: t.HourlyCost}, monthly: t.monthly}
-	t.peak(st)
+func (t *tally) reset() {
+	*t = tally{Stats{Live: t.Live, HourlyCost: t.HourlyCost}}
+	t.peak()
 }
 
 // price is what an instance costs in its region until it is gone; that it costs until then, and not only until the
@@ -108,12 +98,9 @@ type Stats struct {
 	Pools     int `json:"pools"`
 	Slots     int `json:"slots"`
 	NullSlots int `json:"slots_without_instance"`
-	PeakSlots int `json:"slots_peak"`
 
 	HourlyCost     catalog.Money `json:"hourly_cost"`
 	PeakHourlyCost catalog.Money `json:"hourly_cost_peak"`
-	// PeakMonthlyCost is the monthly cost of the peak number of machines.
-	PeakMonthlyCost catalog.Money `json:"monthly_cost_peak"`
 }
 
 // Call is one entry of the call log.

@@ -124,7 +124,7 @@ func (s *sandbox) refusedTo(userData []byte) sim.JoinStatus {
 	ctx, cancel := context.WithTimeout(s.t.Context(), slowdown*30*time.Second)
 	defer cancel()
 	told := make(chan sim.JoinStatus, 1)
-	thief := sim.Kubelet{KubeletMachine: sim.KubeletMachine{Linode: 1, Version: "v1.36.0", UserData: userData}}
+	thief := sim.Kubelet{Linode: 1, Version: "v1.36.0", UserData: userData}
 	thief.Report = func(now sim.JoinStatus) {
 		if now.Tries > 0 || now.Joins > 0 {
 			select {

@@ -20,7 +20,7 @@ func TestTheGuidesClassesWorkInInstanceMode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")
 	s.installCRDs()
-	s.furnish(sim.AssetSet{Users: []sim.User{{Username: "my-user"}}})
+	s.furnish(sim.AssetSet{Users: []string{"my-user"}})
 	s.startController()
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1alpha1"), "apply", "-f", "-")
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1"), "apply", "-f", "-")
@@ -66,7 +66,7 @@ func TestEachFieldOfAClassIsSeenAtItsLinode(t *testing.T) {
 			}},
 		},
 		Groups: []sim.Placement{{ID: 41, Label: "spread", Region: "us-ord"}, {ID: 42, Label: "spread", Region: "us-sea"}},
-		Users:  []sim.User{{Username: "ada"}},
+		Users:  []string{"ada"},
 	})
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/furnished")
