@@ -7,8 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -83,12 +81,8 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 	defer cancel()
 	st.Watch(watch, a.log.Printf)
 
-	env := st.Environ(a.environ)
-	path, err := lookPath(args[0], env)
-	if err != nil {
-		return 0, err
-	}
-	cmd := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr}
+	cmd := exec.Command("env", append([]string{"--"}, args...)...) // it looks for the program in the PATH of the sandbox
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = st.Environ(a.environ), a.stdin, a.stdout, a.stderr
 	shared := sharesTerminal()
 	if !shared {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -98,7 +92,7 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 	}
 	done := make(chan struct{})
 	go passOn(cmd.Process.Pid, shared, signals, done)
-	err = cmd.Wait()
+	err := cmd.Wait()
 	close(done)
 	return statusOf(err)
 }
@@ -145,23 +139,4 @@ func statusOf(err error) (int, error) {
 		return 128 + int(wait.Signal()), nil
 	}
 	return exit.ExitCode(), nil
-}
-
-// lookPath finds a program in the PATH of env rather than in our own.
-func lookPath(name string, env []string) (string, error) {
-	if strings.ContainsRune(name, filepath.Separator) {
-		return name, nil
-	}
-	for _, pair := range env {
-		path, is := strings.CutPrefix(pair, "PATH=")
-		if !is {
-			continue
-		}
-		for _, dir := range filepath.SplitList(path) {
-			if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(found) {
-				return found, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("%s: no such program in PATH", name)
 }

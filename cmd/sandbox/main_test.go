@@ -155,27 +155,6 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestLookPath(t *testing.T) {
-	first, second := t.TempDir(), t.TempDir()
-	for _, path := range []string{filepath.Join(first, "a"), filepath.Join(second, "a"), filepath.Join(second, "b")} {
-		if err := os.WriteFile(path, nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(first, "b"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"HOME=/", "PATH=" + first + ":" + second}
-	for name, want := range map[string]string{
-		"a": filepath.Join(first, "a"), "b": filepath.Join(second, "b"), "./c": "./c", "d": "",
-	} {
-		got, err := lookPath(name, env)
-		if got != want || (err != nil) != (want == "") {
-			t.Errorf("lookPath(%q) = %q, %v; want %q", name, got, err, want)
-		}
-	}
-}
-
 func TestStatusOf(t *testing.T) {
 	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143} {
 		status, err := statusOf(exec.Command("/bin/sh", "-c", script).Run())

@@ -287,7 +287,7 @@ func TestSandboxRun(t *testing.T) {
 	}
 	isDown(t, dir)
 	status, _, stderr = sandbox(t, environ, "run", "--dir", dir, "no-such-program")
-	if status != 1 || !strings.HasSuffix(stderr, "sandbox: error: no-such-program: no such program in PATH\n") {
+	if status != 127 || !strings.Contains(stderr, "no-such-program") {
 		t.Errorf("a command that is not there: status %d, %s", status, stderr)
 	}
 	isDown(t, dir)
@@ -361,7 +361,7 @@ func TestSandboxComponents(t *testing.T) {
 	if late := process.Tail(victim.Log, 1000); !strings.HasPrefix(late, "bind: address already in use\n") {
 		t.Errorf("kube-scheduler was not started twice: %.80q", late)
 	}
-	if _, err := victim.End(t.Context(), 10*time.Second); err != nil {
+	if err := victim.End(t.Context(), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, stderr := sandbox(t, environ, "up", "--dir", report.Dir); status != 1 ||

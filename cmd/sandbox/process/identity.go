@@ -88,32 +88,27 @@ func (id Identity) Wait(ctx context.Context) error {
 }
 
 // End asks the process to stop, waits for it as long as grace lasts, and kills it
-// then. A process that is already gone is no error. killed says that asking was
-// not enough.
-func (id Identity) End(ctx context.Context, grace time.Duration) (killed bool, err error) {
-	if err := id.Signal(syscall.SIGTERM); err != nil {
-		return false, ignoreGone(err)
+// then. A process that is already gone is no error.
+func (id Identity) End(ctx context.Context, grace time.Duration) error {
+	for _, try := range []struct {
+		signal syscall.Signal
+		within time.Duration
+	}{
+		{syscall.SIGTERM, grace},
+		{syscall.SIGKILL, 20 * time.Second}, // it cannot be refused, but the kernel may take a moment
+	} {
+		if err := id.Signal(try.signal); err != nil {
+			if errors.Is(err, ErrGone) {
+				return nil
+			}
+			return err
+		}
+		waiting, cancel := context.WithTimeout(ctx, try.within)
+		err := id.Wait(waiting)
+		cancel()
+		if err == nil {
+			return nil
+		}
 	}
-	waiting, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	if id.Wait(waiting) == nil {
-		return false, nil
-	}
-	if err := id.Signal(syscall.SIGKILL); err != nil {
-		return true, ignoreGone(err)
-	}
-	// SIGKILL cannot be refused, but the kernel may take a moment.
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
-	defer cancel()
-	if err := id.Wait(last); err != nil {
-		return true, fmt.Errorf("process %d is still there after SIGKILL: %w", id.PID, err)
-	}
-	return true, nil
-}
-
-func ignoreGone(err error) error {
-	if errors.Is(err, ErrGone) {
-		return nil
-	}
-	return err
+	return fmt.Errorf("process %d is still there after SIGKILL", id.PID)
 }

@@ -39,8 +39,8 @@ func TestSignalRecycledPID(t *testing.T) {
 	if err := recycled.Signal(syscall.SIGKILL); !errors.Is(err, ErrGone) {
 		t.Errorf("Signal: %v, want ErrGone", err)
 	}
-	if killed, err := recycled.End(t.Context(), time.Second); killed || err != nil {
-		t.Errorf("End: %v, %v", killed, err)
+	if err := recycled.End(t.Context(), time.Second); err != nil {
+		t.Errorf("End: %v", err)
 	}
 }
 
@@ -68,23 +68,22 @@ func TestEnd(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
 		grace        time.Duration
-		killed       bool
+		ended        string
 	}{
-		{"obeys", `echo up; exec sleep 60`, 10 * time.Second, false},
-		{"refuses", `trap "" TERM; echo up; while :; do sleep 60; done`, 100 * time.Millisecond, true},
+		{"obeys", `echo up; exec sleep 60`, 10 * time.Second, "signal: terminated"},
+		{"refuses", `trap "" TERM; echo up; while :; do sleep 60; done`, 100 * time.Millisecond, "signal: killed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startScript(t, test.script)
-			killed, err := p.End(t.Context(), test.grace)
-			if err != nil || killed != test.killed {
-				t.Errorf("End: killed %v, %v; want %v", killed, err, test.killed)
+			if err := p.End(t.Context(), test.grace); err != nil {
+				t.Errorf("End: %v", err)
 			}
 			if p.Alive() {
 				t.Error("it is still alive")
 			}
 			<-p.Exited()
-			if p.Err() == nil {
-				t.Error("a signalled process ended with status 0")
+			if p.Err() == nil || p.Err().Error() != test.ended {
+				t.Errorf("it ended with %v, want %s", p.Err(), test.ended)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func TestGuard(t *testing.T) {
 	if !p.Alive() {
 		t.Error("it is not alive")
 	}
-	if _, err := p.End(t.Context(), 10*time.Second); err != nil {
+	if err := p.End(t.Context(), 10*time.Second); err != nil {
 		t.Error(err)
 	}
 	cmd := exec.Command("true")

@@ -63,7 +63,7 @@ func (w wiring) url(scheme, component, name string) string {
 // controllers, which takes longer to start.
 func components() []component {
 	return []component{
-		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer"}, args: etcdArgs},
+		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer", "health"}, args: etcdArgs},
 		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, args: apiServerArgs},
 		{name: controllerManager, program: binaries.ControllerManager, ports: []string{"health"},
 			account: user{name: "system:kube-controller-manager", group: masters}, args: controllerManagerArgs},
@@ -96,6 +96,7 @@ func etcdArgs(w wiring) []string {
 		"--data-dir=" + w.etcdData(),
 		"--listen-client-urls=" + client,
 		"--advertise-client-urls=" + client,
+		"--listen-metrics-urls=" + w.url("http", etcd, "health"),
 		"--listen-peer-urls=" + peer,
 		"--initial-advertise-peer-urls=" + peer,
 		"--initial-cluster=sandbox=" + peer,

@@ -66,7 +66,7 @@ func (s *Stack) end(ctx context.Context) error {
 const grace = 300 * time.Millisecond
 
 func (s *Stack) endOne(ctx context.Context, c Component) error {
-	if _, err := c.End(ctx, grace); err != nil {
+	if err := c.End(ctx, grace); err != nil {
 		return fmt.Errorf("end %s: %w", c.Name, err)
 	}
 	// A child of ours is only really gone when it has been waited for.

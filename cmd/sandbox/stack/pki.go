@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 )
@@ -63,11 +61,4 @@ func writePKI(l layout) error {
 		}
 	}
 	return nil
-}
-
-// trust returns what a client of etcd needs.
-func trust(l layout) (*tls.Config, error) {
-	return rest.TLSConfigFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{
-		CAFile: l.caCert(), CertFile: l.servingCert(), KeyFile: l.servingKey(),
-	}})
 }
