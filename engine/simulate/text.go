@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/utils/ptr"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -397,11 +397,24 @@ func Count(n int, what string) string {
 
 // aligned writes rows with aligned columns: the first two are names, the others figures.
 func aligned(rows [][]string) string {
-	var figures []int
-	for i := 2; i < len(rows[0]); i++ {
-		figures = append(figures, i)
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
 	}
-	return strings.Join(diag.Columns(rows, figures...), "\n") + "\n"
+	var b strings.Builder
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if cells[i] = space + cell; i < 2 {
+				cells[i] = cell + space
+			}
+		}
+		b.WriteString(strings.TrimRight(strings.Join(cells, "  "), " ") + "\n")
+	}
+	return b.String()
 }
 
 // breaks are line breaks, and the marker that a GitHub runner interprets anywhere in a line.
