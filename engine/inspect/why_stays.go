@@ -254,13 +254,6 @@ func (w *reader) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placeme
 	return text + fmt.Sprintf(", which is not cheaper ($%s an hour instead of $%s)", cost, own)
 }
 
-func are(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, what)
-}
-
 // closed are the budgets of a pool that do not allow a disruption now for a reason: those that
 // allow none, with their end, and those that are already used.
 func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
@@ -334,21 +327,25 @@ func (w *reader) window(b karpv1.Budget, nodes int) string {
 // opens is when a budget that allows no disruption now next allows one; the zero time if that is
 // never, or not within a year.
 func (w *reader) opens(b karpv1.Budget, nodes int) time.Time {
-	starts, err := schedule.Parse(*b.Schedule)
+	period, err := schedule.Recur(*b.Schedule, b.Duration.Duration)
 	if err != nil {
 		return time.Time{}
 	}
-	lasts := b.Duration.Duration
-	at := w.Now.UTC()
+	at, end := w.Now.UTC(), w.Now.AddDate(1, 0, 0)
 	for range schedule.MostTurns {
-		next := starts.Next(at.Add(-lasts)).Add(lasts) // where the last window ends
-		if !next.After(at) || next.After(w.Now.AddDate(1, 0, 0)) {
-			return time.Time{}
+		if at = period.Turn(at, end); !at.Before(end) {
+			break
 		}
-		if n, err := b.GetAllowedDisruptions(schedule.ClockAt(next), nodes); err == nil && n > 0 {
-			return next
+		if n, err := b.GetAllowedDisruptions(schedule.ClockAt(at), nodes); err == nil && n > 0 {
+			return at
 		}
-		at = next
 	}
 	return time.Time{}
+}
+
+func are(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, what)
 }

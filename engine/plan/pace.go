@@ -53,7 +53,10 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 			return nil, err
 		}
 		n = min(n, counted)
-		until := turnAt(schedules, at, now.Add(year))
+		until := now.Add(year)
+		for _, s := range schedules {
+			until = s.Turn(at, until)
+		}
 		if turns == 0 {
 			pace.Closed = closed(pool, counted, now)
 		}
@@ -139,31 +142,18 @@ func (p *Pace) extend(from, until time.Time, nodes int, end time.Time) {
 }
 
 // schedulesOf reads the schedules of the budgets that apply to drift.
-func schedulesOf(pool *karpv1.NodePool) (all []recurrence, err error) {
+func schedulesOf(pool *karpv1.NodePool) (all []schedule.Recurrence, err error) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
 			continue
 		}
-		s, err := schedule.Parse(*b.Schedule)
+		s, err := schedule.Recur(*b.Schedule, b.Duration.Duration)
 		if err != nil {
-			return nil, fmt.Errorf("read the schedule %q: %w", *b.Schedule, err)
+			return nil, err
 		}
-		all = append(all, recurrence{s, b.Duration.Duration})
+		all = append(all, s)
 	}
 	return all, nil
-}
-
-// turnAt is the next time at which a budget starts or ends, at most the limit.
-func turnAt(schedules []recurrence, at, limit time.Time) time.Time {
-	next := limit
-	for _, s := range schedules {
-		for _, t := range []time.Time{s.Next(at), s.Next(at.Add(-s.lasts)).Add(s.lasts)} {
-			if t.After(at) && t.Before(next) {
-				next = t
-			}
-		}
-	}
-	return next
 }
 
 func concernsDrift(b karpv1.Budget) bool {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/schedule"
 )
@@ -35,38 +33,32 @@ func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, er
 	return time.Time{}, nil
 }
 
-// A recurrence is the schedule of a period and its duration.
-type recurrence struct {
-	cron.Schedule
-	lasts time.Duration
-}
-
-func recurrencesOf(periods []config.Period) (all []recurrence, err error) {
+func recurrencesOf(periods []config.Period) (all []schedule.Recurrence, err error) {
 	for _, p := range periods {
-		read, err := schedule.Parse(p.Schedule)
+		read, err := schedule.Recur(p.Schedule, p.Duration)
 		if err != nil {
-			return nil, fmt.Errorf("read the schedule of %q: %w", p.Name, err)
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
-		all = append(all, recurrence{read, p.Duration})
+		all = append(all, read)
 	}
 	return all, nil
 }
 
 // startOf is when the period that is active at a time started; the zero time if none is active. Its end is exclusive.
-func (t recurrence) startOf(at time.Time) time.Time {
-	if start := t.Next(at.Add(-t.lasts)); !start.IsZero() && !start.After(at) {
+func startOf(t schedule.Recurrence, at time.Time) time.Time {
+	if start := t.Next(at.Add(-t.Lasts)); !start.IsZero() && !start.After(at) {
 		return start
 	}
 	return time.Time{}
 }
 
 // thaws is the first time from at on at which no period is active.
-func thaws(periods []recurrence, at time.Time) time.Time {
+func thaws(periods []schedule.Recurrence, at time.Time) time.Time {
 	for range schedule.MostTurns {
 		until := at
 		for _, p := range periods {
-			if start := p.startOf(at); !start.IsZero() && start.Add(p.lasts).After(until) {
-				until = start.Add(p.lasts)
+			if start := startOf(p, at); !start.IsZero() && start.Add(p.Lasts).After(until) {
+				until = start.Add(p.Lasts)
 			}
 		}
 		if until.Equal(at) {
@@ -79,12 +71,12 @@ func thaws(periods []recurrence, at time.Time) time.Time {
 
 // opensAt is the first time from at on at which a period is active; at itself if there are no periods, and the zero time if
 // that is never.
-func opensAt(periods []recurrence, at time.Time) (first time.Time) {
+func opensAt(periods []schedule.Recurrence, at time.Time) (first time.Time) {
 	if len(periods) == 0 {
 		return at
 	}
 	for _, p := range periods {
-		if !p.startOf(at).IsZero() {
+		if !startOf(p, at).IsZero() {
 			return at
 		}
 		if next := p.Next(at); !next.IsZero() && (first.IsZero() || next.Before(first)) {

@@ -40,6 +40,31 @@ var cronFields = [...]string{
 	"day of the week (0 to 6 or sun to sat)",
 }
 
+// A Recurrence is a period that starts at the times of a schedule.
+type Recurrence struct {
+	cron.Schedule
+	Lasts time.Duration
+}
+
+// Recur reads the schedule of a period.
+func Recur(text string, lasts time.Duration) (Recurrence, error) {
+	s, err := Parse(text)
+	if err != nil {
+		return Recurrence{}, fmt.Errorf("read the schedule %q: %w", text, err)
+	}
+	return Recurrence{s, lasts}, nil
+}
+
+// Turn is when the period next starts or ends after a time, at most the limit.
+func (r Recurrence) Turn(at, limit time.Time) time.Time {
+	for _, next := range []time.Time{r.Next(at), r.Next(at.Add(-r.Lasts)).Add(r.Lasts)} {
+		if next.After(at) && next.Before(limit) {
+			limit = next
+		}
+	}
+	return limit
+}
+
 // parse reads a schedule. The parser panics on a few texts that the CRD allows; here these are errors.
 func parse(text string) (s cron.Schedule, err error) {
 	defer func() {

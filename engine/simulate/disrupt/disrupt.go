@@ -30,7 +30,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -379,7 +378,7 @@ const horizon = 366 * 24 * time.Hour
 // budgetChanges are moments from now on at which the budgets of pools allow what they have not
 // allowed at one before. Without schedules there is only now.
 func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
-	times := timetables(pools)
+	times := recurrences(pools)
 	return func(yield func(time.Time) bool) {
 		seen := map[string]bool{}
 		at := now
@@ -392,7 +391,7 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 			}
 			next := now.Add(horizon)
 			for _, t := range times {
-				next = t.turn(at, next)
+				next = t.Turn(at, next)
 			}
 			if at = next; !at.Before(now.Add(horizon)) {
 				return
@@ -401,35 +400,19 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// timetable is when a budget applies.
-type timetable struct {
-	schedule cron.Schedule
-	lasts    time.Duration
-}
-
-// timetables are those of all budgets that have one. What cannot be read lets no node go.
-func timetables(pools []karpv1.NodePool) (all []timetable) {
+// recurrences are those of all budgets that have a schedule. What cannot be read lets no node go.
+func recurrences(pools []karpv1.NodePool) (all []schedule.Recurrence) {
 	for _, pool := range pools {
 		for _, b := range pool.Spec.Disruption.Budgets {
 			if b.Schedule == nil || b.Duration == nil {
 				continue
 			}
-			if s, err := schedule.Parse(*b.Schedule); err == nil {
-				all = append(all, timetable{s, b.Duration.Duration})
+			if r, err := schedule.Recur(*b.Schedule, b.Duration.Duration); err == nil {
+				all = append(all, r)
 			}
 		}
 	}
 	return all
-}
-
-// turn is when a budget next begins or ends, at most the limit.
-func (t timetable) turn(at, limit time.Time) time.Time {
-	for _, next := range []time.Time{t.schedule.Next(at), t.schedule.Next(at.Add(-t.lasts)).Add(t.lasts)} {
-		if next.After(at) && next.Before(limit) {
-			limit = next
-		}
-	}
-	return limit
 }
 
 // allowances is equal for moments at which as many nodes may go.
