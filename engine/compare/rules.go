@@ -25,64 +25,25 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	}{
 		{plan.OwnGuards, "The guards of the base apply to this change, and the new guards to the next change.", guardRules},
 		{plan.OwnPolicies, "The policies of the base apply to this change, and the new policies to the next change.", policyRules},
-		{plan.OwnCluster, "", clusterRules},
+		{plan.OwnCluster, "Check that the objects still belong to this cluster and this directory.", clusterRules},
 		{plan.OwnImports, "lkeplan takes over an existing object from its owner if it has the same values.", importRules},
 	} {
 		var changes []string
 		old, now := of.rules(before), of.rules(after)
-		for _, name := range slices.Sorted(maps.Keys(old)) {
+		names := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now)))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
 			if old[name] != now[name] {
-				changes = append(changes, change(name, old[name], now[name]))
-				if of.guard == plan.OwnCluster {
-					of.sentence = otherCluster(of.sentence, name)
-				}
+				changes = append(changes, fmt.Sprintf("%s: %s → %s", name, cmp.Or(old[name], "none"), cmp.Or(now[name], "none")))
 			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(now)) {
-			if _, had := old[name]; !had {
-				changes = append(changes, fmt.Sprintf("%s: new, %s", name, now[name]))
-			}
-		}
-		if was := old[directoryName]; was != now[directoryName] && of.guard == plan.OwnCluster && was != "" {
-			of.sentence += fmt.Sprintf(" To keep the name of the directory, set directory = %q in the lkeplan block.", was)
 		}
 		if len(changes) > 0 {
 			verdicts = append(verdicts, plan.Verdict{
-				Guard: of.guard, Status: plan.Changed, Detail: strings.TrimSpace(strings.Join(changes, "; ") + ". " + of.sentence),
+				Guard: of.guard, Status: plan.Changed, Detail: strings.Join(changes, "; ") + ". " + of.sentence,
 			})
 		}
 	}
 	return verdicts
-}
-
-// directoryName is the name of the directory among the arguments of the cluster.
-const directoryName = "name of the directory"
-
-// change describes a rule that changes or is removed.
-func change(name, old, now string) string {
-	if now == "" {
-		return fmt.Sprintf("%s is removed (it was %s)", name, old)
-	}
-	return fmt.Sprintf("%s: %s → %s", name, old, now)
-}
-
-// otherCluster describes the consequence of another value of an argument of the cluster block, or adds it to the
-// consequence of another one.
-func otherCluster(sentence, argument string) string {
-	what := "to another cluster"
-	switch argument {
-	case "mode", "tier":
-		what = "to another kind of cluster"
-	case directoryName:
-		what = "as objects of another directory"
-	}
-	switch {
-	case sentence == "":
-		return "The objects would be applied " + what + "."
-	case strings.Contains(sentence, what+" ") || strings.Contains(sentence, what+"."):
-		return sentence
-	}
-	return strings.TrimSuffix(sentence, ".") + " and " + what + "."
 }
 
 // guardRules are the guards as text, by argument.
@@ -134,8 +95,7 @@ func importRules(c compile.Result) map[string]string {
 	return rules
 }
 
-// clusterRules are the arguments of the cluster block. A new argument does not mean another cluster. The Kubernetes version
-// is in the node classes.
+// clusterRules are the arguments of the cluster block. The Kubernetes version is in the node classes.
 func clusterRules(c compile.Result) map[string]string {
 	if c.Cluster == (config.Cluster{}) {
 		return nil
@@ -145,7 +105,7 @@ func clusterRules(c compile.Result) map[string]string {
 		rules["id"] = fmt.Sprint(c.Cluster.ID)
 	}
 	if c.Directory != "" {
-		rules[directoryName] = c.Directory
+		rules["name of the directory"] = c.Directory
 	}
 	if c.Cluster.Instances() {
 		rules["mode"] = schemas.ModeInstance

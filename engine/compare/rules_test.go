@@ -25,19 +25,19 @@ func TestRuleChanges(t *testing.T) {
 			[]string{"guards: max_deleted_pools: 0 → 1; max_rolled_nodes: 10% → any number." + judged}},
 		"a freeze comes": {cluster, cluster + "guards {\n  freeze \"w\" {\n    schedule = \"0 16 * * fri\"\n    " +
 			"duration = \"64h\"\n  }\n}\n",
-			[]string{"guards: freeze w: new, 0 16 * * fri for 64h0m0s." + judged}},
+			[]string{"guards: freeze w: none → 0 16 * * fri for 64h0m0s." + judged}},
 		"a window goes": {cluster + "guards {\n  window \"n\" {\n    schedule = \"0 22 * * *\"\n    " +
 			"duration = \"6h\"\n  }\n}\n", cluster,
-			[]string{"guards: window n is removed (it was 0 22 * * * for 6h0m0s)." + judged}},
+			[]string{"guards: window n: 0 22 * * * for 6h0m0s → none." + judged}},
 		"a policy is weakened": {policy("plan.nodes.rolled < 1"), policy("plan.nodes.rolled < 9"),
 			[]string{"policies: few: condition = plan.nodes.rolled < 1, error_message = \"Too many.\" → condition = plan.nodes.rolled < 9, " +
 				"error_message = \"Too many.\"." + policed}},
 		"a policy goes": {policy("plan.nodes.rolled < 1"), cluster,
-			[]string{"policies: few is removed (it was condition = plan.nodes.rolled < 1, error_message = \"Too many.\")." + policed}},
+			[]string{"policies: few: condition = plan.nodes.rolled < 1, error_message = \"Too many.\" → none." + policed}},
 		"another cluster": {
 			cluster, "cluster {\n  name   = \"b\"\n  region = \"us-ord\"\n  tier   = \"enterprise\"\n}\n",
-			[]string{"cluster: name: a → b; tier: standard → enterprise. The objects would be applied to " +
-				"another cluster and to another kind of cluster."},
+			[]string{"cluster: name: a → b; tier: standard → enterprise. Check that the objects still " +
+				"belong to this cluster and this directory."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

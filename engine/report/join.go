@@ -187,23 +187,6 @@ func (r Report) rulesChange() bool {
 	return slices.ContainsFunc(r.Verdicts, func(v plan.Verdict) bool { return v.Status == plan.Changed })
 }
 
-// changedRules names the rules that change, as a clause: the guards and the cluster block change.
-func (r Report) changedRules() string {
-	names := map[string]string{
-		plan.OwnGuards: "the guards", plan.OwnPolicies: "the policies",
-		plan.OwnCluster: "the cluster block", plan.OwnImports: "the import blocks",
-	}
-	var changed []string
-	for _, guard := range r.judged(plan.Changed) {
-		changed = append(changed, names[guard])
-	}
-	verb := " change"
-	if len(changed) == 1 && changed[0] == names[plan.OwnCluster] {
-		verb = " changes"
-	}
-	return strings.Join(changed, " and ") + verb
-}
-
 // part is a directory in the overview of several.
 type part struct{ Directory, Objects, Nodes, Cost, Status string }
 

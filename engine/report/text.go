@@ -178,7 +178,7 @@ func (p *text) summary(r Report, o Options) {
 	case r.Empty() && r.Repriced:
 		p.Line(0, unstyled("No object changes. "+repricedText))
 	case r.Empty() && r.rulesChange():
-		p.Sentence(0, unstyled("No object changes. Only "+r.changedRules()+", as shown above."))
+		p.Sentence(0, unstyled("No object changes. Only these change, as shown above: "+strings.Join(r.judged(plan.Changed), ", ")+"."))
 	case r.Empty():
 		p.Line(0, unstyled("No changes."))
 	default:

@@ -107,8 +107,8 @@ func headline(r Report) string {
 	if r.Repriced {
 		parts = append(parts, "the price catalogue changes")
 	}
-	if r.rulesChange() {
-		parts = append(parts, r.changedRules())
+	if rules := r.judged(plan.Changed); len(rules) > 0 {
+		parts = append(parts, "changed: "+strings.Join(rules, ", "))
 	}
 	if len(parts) == 0 {
 		return "no changes"
@@ -350,7 +350,7 @@ func retaking(p plan.Plan, apply []string) string {
 	if len(words) == 0 || len(apply) < 2 {
 		return ""
 	}
-	return ShellLine(slices.Concat(apply[:2], words, apply[2:])...)
+	return diag.ShellLine(slices.Concat(apply[:2], words, apply[2:])...)
 }
 
 // obstacles describe what blocks the nodes of a pool, and which nodes expire without regard to budgets.
@@ -436,7 +436,7 @@ func (v escaper) verdict(d plan.Verdict) string {
 		text += ": " + v(d.Detail)
 	}
 	if d.Permission != "" && (d.Status == plan.Blocked || d.Status == plan.Waiting) {
-		text += " To allow it: " + v(ShellLine("--allow", d.Permission))
+		text += " To allow it: " + v(diag.ShellLine("--allow", d.Permission))
 	}
 	return text
 }

@@ -59,7 +59,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if err != nil {
 		return err
 	}
-	found, err := d.forecast(ctx, c, pods, prices)
+	found, err := d.simulateBoth(ctx, c, pods, prices)
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (d *Comparison) podsOf(c *Compared) (podsource.Flags, error) {
 	return d.pods, nil
 }
 
-// forecast simulates the pods before and after the change.
-func (d *Comparison) forecast(
+// simulateBoth simulates the pods before and after the change.
+func (d *Comparison) simulateBoth(
 	ctx context.Context, c *Compared, pods podsource.Pods, prices *catalog.Catalog,
 ) (r simulate.Report, err error) {
 	before, after := c.Plan.Sides(c.Base.Objects, c.Head.Objects)

@@ -66,7 +66,7 @@ func TestInvalidManifests(t *testing.T) {
 		{"an amount that is none", deployment("api", "replicas: 1", "") + asking("{requests: {cpu: lots}}"), []string{
 			second + `spec.template.spec.containers[0].resources.requests.cpu is "lots", which is not an amount`}},
 		{"replicas in words", deployment("api", "replicas: 1", "") + deployment("web", "replicas: three", ""), []string{
-			second + "spec.replicas must be an integer, not a string"}},
+			second + "cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"}},
 		{"more pods than can be simulated", deployment("api", "replicas: 1", "") + deployment("web", "replicas: 100000", ""), []string{
 			second + "with its 100000 pods there are more than the 100000 that can be simulated"}},
 		{"a budget of words", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nspec: {minAvailable: most}\n",

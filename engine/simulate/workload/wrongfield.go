@@ -1,67 +1,21 @@
 package workload
 
 import (
-	encodingjson "encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// wrongField is the error of a decoder, with the field that has the wrong value. The decoder names no field if an amount is
-// wrong, and a type of Go if a type is wrong.
+// wrongField is the error of a decoder. If an amount is wrong, the decoder names no field.
 func wrongField(fields map[string]any, err error) error {
-	var mistyped *encodingjson.UnmarshalTypeError
-	if errors.As(err, &mistyped) && mistyped.Field != "" {
-		return fmt.Errorf("%s must be %s, not %s", mistyped.Field, ofKind(mistyped.Type), withArticle(mistyped.Value))
-	}
 	if where := wrongAmount("", fields, false); where != "" {
 		return errors.New(where)
 	}
 	return plain(err)
-}
-
-// ofKind is a type in the words of manifests.
-func ofKind(t reflect.Type) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return "an integer"
-	}
-	return "of another type"
-}
-
-// withArticle is a JSON type, or a number, after "not".
-func withArticle(value string) string {
-	switch kind, number, _ := strings.Cut(value, " "); {
-	case number != "":
-		return number
-	case kind == "array":
-		return "a list"
-	case kind == "object":
-		return "an object"
-	case kind == "bool":
-		return "true or false"
-	default:
-		return "a " + kind
-	}
 }
 
 // wrongAmount is the first field below a path that must be an amount and is not one, with its value. Amounts are the values of
