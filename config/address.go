@@ -35,22 +35,6 @@ func (a Addr) String() string {
 	return s
 }
 
-// ObjectName returns the name of the object at an address if its block sets none.
-func (a Addr) ObjectName() string {
-	t := trail{{a.Type, a.Name, a.Key}}
-	// The module of a compiled address can always be parsed.
-	modules, _ := hclsyntax.ParseTraversalAbs([]byte(a.Module), "", hcl.InitialPos)
-	var path trail
-	for len(modules) > 0 {
-		s, rest, ok := firstStep(modules)
-		if !ok {
-			break
-		}
-		path, modules = path.to(s), rest
-	}
-	return append(path, t...).objectName()
-}
-
 func compareAddr(a, b Addr) int {
 	return cmp.Or(strings.Compare(a.Module, b.Module), strings.Compare(a.Type, b.Type),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Key, b.Key))

@@ -335,11 +335,11 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 		return err
 	}
 	status := flags.CommandLine(a.cmd, "status", []string{"kubeconfig", "context"}, nil)
-	fmt.Fprintf(a.Env.Stderr, "To see what is waiting: %s\n", reports.ShellLine(status...))
+	fmt.Fprintf(a.Env.Stderr, "To see what is waiting: %s\n", diag.ShellLine(status...))
 	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To compare again: %s\n", reports.ShellLine(slices.Insert(look, 2, "--base", "live")...))
+	fmt.Fprintf(a.Env.Stderr, "To compare again: %s\n", diag.ShellLine(slices.Insert(look, 2, "--base", "live")...))
 	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", reports.ShellLine(slices.Insert(wait, 2, "--yes", "--wait",
+	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", diag.ShellLine(slices.Insert(wait, 2, "--yes", "--wait",
 		a.wait.Value)...))
 	return flags.ErrReported
 }

@@ -61,7 +61,7 @@ price, "lkeplan diff" lists it.`,
 			if err := files.Replace(file, snapshot); err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, "%s: %s, %s, %s\n", file, diag.Counted(len(fresh.Plans()), "plan"),
+			fmt.Fprintf(env.Stdout, "%s: %s, %s%s\n", file, diag.Counted(len(fresh.Plans()), "plan"),
 				diag.Counted(len(fresh.Regions()), "region"), fresh.Age())
 			return nil
 		},

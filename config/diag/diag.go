@@ -158,3 +158,23 @@ func hidden(r rune) bool {
 		(unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point) ||
 			r == unicode.ReplacementChar)
 }
+
+// ShellLine is a line for a shell.
+func ShellLine(words ...string) string {
+	line := make([]string, len(words))
+	for i, word := range words {
+		line[i] = quoted(word)
+	}
+	return strings.Join(line, " ")
+}
+
+// quoted quotes a word for a shell.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/@%+=,-", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -41,5 +41,5 @@ func nameOf(c compile.Result) string {
 	if c.Catalog == nil {
 		return "the built-in catalogue"
 	}
-	return c.CatalogFile + " " + c.Catalog.Age()
+	return c.CatalogFile + c.Catalog.Age()
 }

@@ -125,7 +125,7 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 	}
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	if _, known := a.prices.Region(cfg.Region); !known {
-		return nil, fmt.Errorf("region %q is not on Linode's list %s; correct LINODE_REGION", cfg.Region,
+		return nil, fmt.Errorf("region %q is not on Linode's list%s; correct LINODE_REGION", cfg.Region,
 			a.prices.Age())
 	}
 	return a, nil
@@ -245,7 +245,7 @@ func readCatalog(ctx context.Context, cfg Config) (list *catalog.Catalog, fresh 
 		return list, true
 	}
 	list = builtInCatalog()
-	cfg.Log.Warn("cannot read the catalogue of plans; using the built-in one", "age", list.Age(), "error", err)
+	cfg.Log.Warn("cannot read the catalogue of plans; using the built-in one", "date", list.Date(), "error", err)
 	return list, false
 }
 

@@ -46,7 +46,7 @@ func region(c *checker) {
 	for _, r := range c.in.Catalog.Regions() {
 		ids = append(ids, r.ID)
 	}
-	c.report(config.Addr{}, "region", "The price catalogue %s has no region %q.%s If the region is new, run \"lkeplan "+
+	c.report(config.Addr{}, "region", "The price catalogue%s has no region %q.%s If the region is new, run \"lkeplan "+
 		"catalog refresh\" to update the catalogue.", c.in.Catalog.Age(), cluster.Region, eval.DidYouMean(cluster.Region, ids))
 }
 
@@ -77,7 +77,7 @@ func tier(c *checker) {
 	case catalog.Instances:
 		what = "Linodes"
 	}
-	c.report(config.Addr{}, argument, "The region %s (%s) has no %s, according to the price catalogue %s. Regions that have them: %s.%s",
+	c.report(config.Addr{}, argument, "The region %s (%s) has no %s, according to the price catalogue%s. Regions that have them: %s.%s",
 		r.ID, r.Label, what, c.in.Catalog.Age(), joined(others), refresh)
 }
 
@@ -159,7 +159,7 @@ func unknownPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if _, ok := c.in.Catalog.Plan(id); !ok {
-			c.report(p.object.Addr, path, "The price catalogue %[2]s has no plan type %[1]q.%[3]s%[4]s",
+			c.report(p.object.Addr, path, "The price catalogue%[2]s has no plan type %[1]q.%[3]s%[4]s",
 				id, c.in.Catalog.Age(), eval.DidYouMean(id, ids), refresh)
 		}
 	})
@@ -177,7 +177,7 @@ func withoutPrice(c *checker) {
 		if !ok || lacks == "" || !c.sells(id) {
 			return
 		}
-		c.report(p.object.Addr, path, "Linode sells the plan type %s, but the price catalogue %s (%s) does not have its %s. "+
+		c.report(p.object.Addr, path, "Linode sells the plan type %s, but the price catalogue%s (%s) does not have its %s. "+
 			"Costs and simulations leave the plan type out. To update the catalogue, run \"lkeplan catalog refresh\".",
 			id, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()), lacks)
 	})
@@ -202,7 +202,7 @@ func outOfStock(c *checker) {
 	c.namedPlans(func(p *pool, path, id string) {
 		if c.sells(id) && !c.in.Catalog.InStock(id, region) {
 			c.report(p.object.Addr, path, "The plan type %s was out of stock in %s, according to the price "+
-				"catalogue %s. The controller still tries it. While Linode has none, the controller uses the next plan type "+
+				"catalogue%s. The controller still tries it. While Linode has none, the controller uses the next plan type "+
 				"that the pool allows, or waits.", id, region, c.in.Catalog.Age())
 		}
 	})
@@ -250,7 +250,7 @@ func notSold(c *checker) {
 		if !cluster.Instances() {
 			whose = fmt.Sprintf("for %s clusters ", cluster.Tier)
 		}
-		c.report(p.object.Addr, path, "The plan type %s (%s) is not sold %sin %s, according to the price catalogue %s.%s",
+		c.report(p.object.Addr, path, "The plan type %s (%s) is not sold %sin %s, according to the price catalogue%s.%s",
 			id, plan.Label, whose, cluster.Region, c.in.Catalog.Age(), refresh)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // Advised is an error with a command that fixes it.
@@ -35,15 +37,7 @@ func (s *Source) git(arguments string) string {
 	if below, err := filepath.Rel(top, here); err == nil && filepath.IsLocal(below) {
 		return "git " + arguments
 	}
-	return fmt.Sprintf("git -C %s %s", quoted(s.top), arguments)
-}
-
-// quoted quotes a word for a shell.
-func quoted(word string) string {
-	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@=") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return fmt.Sprintf("git -C %s %s", diag.ShellLine(s.top), arguments)
 }
 
 // fetch is the command that fetches a branch with its history, or everything if the name is "".
@@ -52,9 +46,9 @@ func (s *Source) fetch(remote, branch string) string {
 	if s.program.shallow {
 		words = append(words, "--unshallow")
 	}
-	words = append(words, quoted(remote))
+	words = append(words, diag.ShellLine(remote))
 	if branch != "" {
-		words = append(words, quoted("+refs/heads/"+branch+":refs/remotes/"+remote+"/"+branch))
+		words = append(words, diag.ShellLine("+refs/heads/"+branch+":refs/remotes/"+remote+"/"+branch))
 	}
 	return s.git(strings.Join(words, " "))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // point is where a change goes: a branch, or a commit on it.
@@ -247,7 +249,7 @@ func (s *Source) remoteTrunk(remote string) (trunk, error) {
 	if to == "" {
 		return trunk{}, advise(fmt.Errorf("cannot determine the base:%s this clone does not know the default "+
 			"branch of %s; select a base with --base git:%s/BRANCH, or let git ask %s for it", where, remote, remote, remote),
-			s.fetch(remote, "*")+" && "+s.git("remote set-head "+quoted(remote)+" --auto"))
+			s.fetch(remote, "*")+" && "+s.git("remote set-head "+diag.ShellLine(remote)+" --auto"))
 	}
 	short := strings.TrimPrefix(to, "refs/remotes/")
 	c, err := s.commit(to)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
@@ -69,7 +70,7 @@ func (s *Source) stage() (t treeFS, err error) {
 	}
 	if len(unmerged) > 0 {
 		return t, files.Unreadable{Name: unmerged[0], Why: "has a merge conflict", Do: "resolve it, and type",
-			Type: "git add " + quoted(unmerged[0])}
+			Type: "git add " + diag.ShellLine(unmerged[0])}
 	}
 	if err := s.readMarked(git); err != nil {
 		return t, err

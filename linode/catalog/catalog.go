@@ -87,13 +87,13 @@ func (c *Catalog) UnmarshalText(text []byte) error {
 // Date is the day (YYYY-MM-DD) on which the facts were gathered; "" if that is not known.
 func (c *Catalog) Date() string { return c.date }
 
-// Age is the date of the catalog, to follow a noun: "of 2026-09-15" or "(its date is unknown)". [Plan] has the
-// source of a single row.
+// Age is the date of the catalog, to follow a noun: " of 2026-09-15"; "" if it is unknown. [Plan] has the source of a
+// single row.
 func (c *Catalog) Age() string {
 	if c.date == "" {
-		return "(its date is unknown)"
+		return ""
 	}
-	return "of " + c.date
+	return " of " + c.date
 }
 
 // Source says where the facts came from, for people to read.

@@ -12,7 +12,6 @@ package inplace
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // AnnotationValues is the record of a NodeClaim: the values that keys had in the template with the hash of its stamp.
@@ -180,13 +180,7 @@ func readRecord(annotations map[string]string) (r record) {
 	return r
 }
 
-func (r record) encode() string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		panic(fmt.Sprintf("encode the values of a NodeClaim: %v", err)) // strings only
-	}
-	return string(text)
-}
+func (r record) encode() string { return manifest.Line(r) }
 
 func (r record) empty() bool { return len(r.Labels)+len(r.Annotations) == 0 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Order is what a Linode is created from. Numbers are 0 if they name nothing.
@@ -97,13 +98,7 @@ func (o Order) Plain() bool {
 }
 
 // Encode writes the order as one line of JSON with its keys in a fixed order.
-func (o Order) Encode() string {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		panic(fmt.Sprintf("encode order: %v", err)) // all its fields are of kinds that JSON has
-	}
-	return string(raw)
-}
+func (o Order) Encode() string { return manifest.Line(o) }
 
 // DecodeOrder reads what Encode wrote.
 func DecodeOrder(text string) (o Order, err error) {

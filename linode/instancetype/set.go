@@ -261,7 +261,7 @@ func (t *Set) WhyNothing(want scheduling.Requirements) string {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return fmt.Sprintf("the price catalogue %s does not have the price or the size of %s; a newer catalogue may have them", t.facts.Age(), text)
+	return fmt.Sprintf("the price catalogue%s does not have the price or the size of %s; a newer catalogue may have them", t.facts.Age(), text)
 }
 
 // Plan returns the catalog's entry of a plan type.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 const (
@@ -59,11 +60,8 @@ func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) stri
 	slices.SortStableFunc(requirements, func(a, b karpv1.NodeSelectorRequirementWithMinValues) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator), slices.Compare(a.Values, b.Values))
 	})
-	text, err := json.Marshal([]any{inplace.Reduced(pool), requirements, class.Name, class.Hash(), class.TargetVersion()})
-	if err != nil {
-		panic(fmt.Sprintf("digest of NodePool %s: %v", pool.Name, err)) // strings and numbers only
-	}
-	sum := sha256.Sum256(text)
+	text := manifest.Line([]any{inplace.Reduced(pool), requirements, class.Name, class.Hash(), class.TargetVersion()})
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -104,13 +102,7 @@ func (r replacementRecord) complete() bool {
 	return r.NodePool != "" && r.Template != "" && (len(r.Replaced) > 0 || r.Unreadable)
 }
 
-func (r replacementRecord) encode() string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		panic(fmt.Sprintf("encode a record of replacements: %v", err)) // strings only
-	}
-	return string(text)
-}
+func (r replacementRecord) encode() string { return manifest.Line(r) }
 
 // replacementState is what a decision about a NodePool follows from.
 type replacementState struct {

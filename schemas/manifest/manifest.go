@@ -7,7 +7,20 @@
 // of all objects. Only Ensure modifies its argument.
 package manifest
 
-import "maps"
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+// Line writes a value as one line of JSON, with its keys in a fixed order. JSON must be able to write all its parts.
+func Line(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("write %T as JSON: %v", v, err))
+	}
+	return string(text)
+}
 
 // Key identifies an object in a cluster, independent of its content. The kinds of this project have
 // distinct names, so no API group is needed. The zero Key identifies no object.
