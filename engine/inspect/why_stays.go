@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -258,18 +257,28 @@ func (w *reader) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placeme
 // allow none, with their end, and those that are already used.
 func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
 	nodes, going := w.counted(pool, nc)
+	if nodes == 0 {
+		return nil
+	}
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
-		n, err := b.GetAllowedDisruptions(schedule.ClockAt(w.Now), nodes)
-		switch {
-		case err != nil || n <= 0:
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s", b.Nodes, pool.Name,
-				diag.Counted(nodes, "node"), w.window(b, nodes)))
-		case n <= len(going):
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows the disruption of %s at a time, and %s", b.Nodes,
-				pool.Name, diag.Counted(n, "node"), goes(going)))
+		alone := pool.DeepCopy()
+		b.Reasons = nil
+		alone.Spec.Disruption.Budgets = []karpv1.Budget{b}
+		switch pace, err := plan.PaceOf(alone, nodes, len(going), 0, w.Now); {
+		case err != nil:
+			texts = append(texts, fmt.Sprintf("the budgets of pool %s cannot be evaluated: %v", pool.Name, err))
+		case len(pace.Closed) > 0:
+			text := fmt.Sprintf("pool %s: the budget %s allows no disruption of its %s", pool.Name, pace.Closed[0], diag.Counted(nodes, "node"))
+			if !pace.Next.IsZero() {
+				text += " before " + pace.Next.Format("Mon 2 Jan 15:04 UTC")
+			}
+			texts = append(texts, text)
+		case pace.Now == 0:
+			texts = append(texts, fmt.Sprintf("pool %s: the budget %s allows the disruption of %s at a time, and %s", pool.Name,
+				b.Nodes, diag.Counted(pace.Windows[0].Nodes, "node"), goes(going)))
 		}
 	}
 	return texts
@@ -306,41 +315,6 @@ func goes(nodes []string) string {
 		return "node " + nodes[0] + " is being removed or is not ready"
 	}
 	return fmt.Sprintf("%d nodes are being removed or are not ready", len(nodes))
-}
-
-// window is when a budget with a schedule applies, and until when it applies now.
-func (w *reader) window(b karpv1.Budget, nodes int) string {
-	if b.Schedule == nil || b.Duration == nil {
-		return ""
-	}
-	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, schedule.WriteDuration(b.Duration.Duration))
-	if end := w.opens(b, nodes); !end.IsZero() {
-		layout := "15:04 UTC"
-		if end.Sub(w.Now) >= 24*time.Hour {
-			layout = "Mon 2 January, 15:04 UTC"
-		}
-		return " until " + end.UTC().Format(layout) + when
-	}
-	return when
-}
-
-// opens is when a budget that allows no disruption now next allows one; the zero time if that is
-// never, or not within a year.
-func (w *reader) opens(b karpv1.Budget, nodes int) time.Time {
-	period, err := schedule.Recur(*b.Schedule, b.Duration.Duration)
-	if err != nil {
-		return time.Time{}
-	}
-	at, end := w.Now.UTC(), w.Now.AddDate(1, 0, 0)
-	for range schedule.MostTurns {
-		if at = period.Turn(at, end); !at.Before(end) {
-			break
-		}
-		if n, err := b.GetAllowedDisruptions(schedule.ClockAt(at), nodes); err == nil && n > 0 {
-			return at
-		}
-	}
-	return time.Time{}
 }
 
 func are(n int, what string) string {
