@@ -35,9 +35,10 @@ With POOL, status shows only this pool.
 A line of the output that starts with | continues the previous line, or quotes a
 message of a Kubernetes object.
 
-You need permission to list nodes, pods, events, poddisruptionbudgets, and the
-custom resources of Karpenter and lkeplan. If you cannot list one of these
-resources, status shows the missing permission. status also works if the controller is down.
+You need permission to list nodes, pods, nodepools, nodeclaims and
+linodenodeclasses. If you cannot list capacitylimits, nodeplans,
+poddisruptionbudgets or events, status shows what is unknown without them. status
+also works if the controller is down.
 Prices come from the catalogue, a file with plan types (kinds of Linode), regions and prices.`
 
 type statusSettings struct {

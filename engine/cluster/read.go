@@ -114,11 +114,11 @@ func AllKinds() []Kind {
 func StatusKinds() []Kind {
 	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
 	return []Kind{
-		{Name: "Nodes", Empty: &corev1.NodeList{}},
-		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(notEnded)},
-		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
+		{Name: "Nodes", Empty: &corev1.NodeList{}, Needed: true},
+		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(notEnded), Needed: true},
+		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}, Needed: true},
 		{Name: "NodePools", Group: "karpenter.sh", Empty: &karpv1.NodePoolList{}, Needed: true},
-		{Name: "LinodeNodeClasses", Group: linodev1alpha1.Group, Empty: &linodev1alpha1.LinodeNodeClassList{}},
+		{Name: "LinodeNodeClasses", Group: linodev1alpha1.Group, Empty: &linodev1alpha1.LinodeNodeClassList{}, Needed: true},
 		{Name: "CapacityLimits", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.CapacityLimitList{}},
 		{Name: "NodePlans", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.NodePlanList{}},
 		{Name: "PodDisruptionBudgets", Group: "policy", Empty: &policyv1.PodDisruptionBudgetList{}},

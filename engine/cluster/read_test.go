@@ -17,6 +17,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // reader reads a cluster with a node and a pool. May says whether kinds may be listed.
@@ -38,11 +40,11 @@ func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (
 	return Read(t.Context(), c, kinds...)
 }
 
-// TestWhatMayNotBeListedIsSaid: but without pools there is nothing to say.
+// TestWhatMayNotBeListedIsSaid: but without a kind that is needed there is nothing to say.
 func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 	lists, err := reader(t, AllKinds(), func(list client.ObjectList) bool {
 		switch list.(type) {
-		case *corev1.NodeList, *karpv1.NodePoolList:
+		case *corev1.NodeList, *corev1.PodList, *karpv1.NodePoolList, *karpv1.NodeClaimList, *linodev1alpha1.LinodeNodeClassList:
 			return true
 		}
 		return false
@@ -53,13 +55,13 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 	if len(lists.Nodes) != 1 || len(lists.Pools) != 1 {
 		t.Errorf("%d nodes, %d pools", len(lists.Nodes), len(lists.Pools))
 	}
-	if len(lists.Notes) != len(AllKinds())-2 ||
+	if len(lists.Notes) != len(AllKinds())-5 ||
 		!slices.Contains(lists.Notes, "DaemonSets cannot be shown: the user may not list daemonsets.apps.") {
 		t.Errorf("notes %q", lists.Notes)
 	}
-	if lists.Unread("Nodes", "NodePools") != "" || lists.Unread("Nodes", "Pods", "PersistentVolumes") !=
-		"Pods and PersistentVolumes cannot be listed" {
-		t.Errorf("unread: %q, %q", lists.Unread("Nodes", "NodePools"), lists.Unread("Nodes", "Pods", "PersistentVolumes"))
+	if lists.Unread("Nodes", "NodePools") != "" || lists.Unread("Nodes", "Events", "PersistentVolumes") !=
+		"Events and PersistentVolumes cannot be listed" {
+		t.Errorf("unread: %q, %q", lists.Unread("Nodes", "NodePools"), lists.Unread("Nodes", "Events", "PersistentVolumes"))
 	}
 	if _, err := reader(t, StatusKinds(), func(client.ObjectList) bool { return false }); err == nil {
 		t.Error("without any right it goes well")
@@ -69,19 +71,19 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 // TestWhatIsNotListedIsNotNone: a list that the cluster does not give says nothing, and where
 // it does not know the kind there are none.
 func TestWhatIsNotListedIsNotNone(t *testing.T) {
-	kind := schema.GroupKind{Kind: "Pod"}
+	kind := schema.GroupKind{Kind: "NodePlan"}
 	for name, tt := range map[string]struct {
 		err  error
 		want []string
 	}{
-		"it is forbidden":       {apierrors.NewForbidden(schema.GroupResource{}, "", nil), []string{"Pods"}},
-		"there is no such path": {apierrors.NewNotFound(schema.GroupResource{}, ""), []string{"Pods"}},
+		"it is forbidden":       {apierrors.NewForbidden(schema.GroupResource{}, "", nil), []string{"NodePlans"}},
+		"there is no such path": {apierrors.NewNotFound(schema.GroupResource{}, ""), []string{"NodePlans"}},
 		"the kind is not known": {&meta.NoKindMatchError{GroupKind: kind}, nil},
 		"nothing is in its way": {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lists, err := asked(t, func(_ context.Context, list client.ObjectList) error {
-				if _, pods := list.(*corev1.PodList); pods {
+				if _, plans := list.(*lkeplanv1alpha1.NodePlanList); plans {
 					return tt.err
 				}
 				return nil

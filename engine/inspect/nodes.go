@@ -14,7 +14,6 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -33,20 +32,14 @@ type Node struct {
 
 // Use is what pods request of what is allocatable.
 type Use struct {
-	Requested   *resource.Quantity `json:"requested"` // nil if the pods are unknown
-	Allocatable resource.Quantity  `json:"allocatable"`
+	Requested   resource.Quantity `json:"requested"`
+	Allocatable resource.Quantity `json:"allocatable"`
 }
 
 // add adds the use of another node.
 func (u *Use) add(other Use) {
+	u.Requested.Add(other.Requested)
 	u.Allocatable.Add(other.Allocatable)
-	if u.Requested == nil || other.Requested == nil {
-		u.Requested = nil
-		return
-	}
-	sum := u.Requested.DeepCopy()
-	sum.Add(*other.Requested)
-	u.Requested = &sum
 }
 
 // NodeState is the state of a node.
@@ -78,12 +71,7 @@ func (w *reader) nodes(r rolls) []Node {
 		}
 	}
 	use := func(allocatable corev1.ResourceList, node string, name corev1.ResourceName) Use {
-		u := Use{Allocatable: allocatable[name]}
-		if w.Unread(cluster.KindPods) == "" {
-			asked := requested[node][name]
-			u.Requested = &asked
-		}
-		return u
+		return Use{Requested: requested[node][name], Allocatable: allocatable[name]}
 	}
 	claims, without := claimsOf(w.Snapshot.Nodes, w.Claims)
 	all := []Node{}
@@ -137,7 +125,7 @@ type totals struct {
 
 func totalsOf(nodes []Node) totals {
 	t := totals{states: map[NodeState]int{}}
-	for i, n := range nodes {
+	for _, n := range nodes {
 		t.nodes++
 		t.states[n.State]++
 		if n.coming() {
@@ -148,11 +136,6 @@ func totalsOf(nodes []Node) totals {
 		} else {
 			t.cost.Hourly += n.Cost.Hourly
 			t.cost.Monthly += n.Cost.Monthly
-		}
-		if i == 0 {
-			t.cpu, t.memory = Use{Requested: n.CPU.Requested}, Use{Requested: n.Memory.Requested}
-			t.cpu.Allocatable, t.memory.Allocatable = n.CPU.Allocatable.DeepCopy(), n.Memory.Allocatable.DeepCopy()
-			continue
 		}
 		t.cpu.add(n.CPU)
 		t.memory.add(n.Memory)

@@ -24,12 +24,12 @@ type Given struct {
 	Region  string // of the cluster; "" takes that of its nodes
 }
 
-// Status is what is happening. What is unknown, because its kind cannot be listed, is nil.
+// Status is what is happening. Limits and NodePlans that cannot be listed are nil, which is unknown.
 type Status struct {
 	Place     string           `json:"cluster"`
-	Nodes     *int             `json:"nodes"`              // machines, including those on the way
-	Coming    *int             `json:"coming"`             // of these, on the way
-	Cost      *catalog.Price   `json:"cost"`               // without the unpriced
+	Nodes     int              `json:"nodes"`              // machines, including those on the way
+	Coming    int              `json:"coming"`             // of these, on the way
+	Cost      catalog.Price    `json:"cost"`               // without the unpriced
 	Unpriced  int              `json:"unpriced,omitempty"` // nodes whose price is unknown
 	NodeList  []Node           `json:"node_list"`
 	Pools     []PoolStatus     `json:"pools"`
@@ -88,22 +88,14 @@ func (w *reader) status() (Status, error) {
 		return s, err
 	}
 	nodes := w.nodes(rolls)
-	if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
-		sum := totalsOf(nodes)
-		s.Nodes, s.Coming, s.Cost, s.Unpriced, s.NodeList = &sum.nodes, &sum.coming, &sum.cost, sum.unpriced, nodes
-	}
-	s.Pools = w.pools(nodes, rolls)
-	if w.Unread(cluster.KindClasses) == "" {
-		s.Classes = w.classes(rolls)
-	}
+	sum := totalsOf(nodes)
+	s.Nodes, s.Coming, s.Cost, s.Unpriced, s.NodeList = sum.nodes, sum.coming, sum.cost, sum.unpriced, nodes
+	s.Pools, s.Classes, s.Waiting = w.pools(nodes, rolls), w.classes(rolls), w.waiting()
 	if w.Unread(cluster.KindLimits) == "" {
 		s.Limits = w.limits()
 	}
 	if w.Unread(cluster.KindPlans) == "" {
 		s.NodePlans = w.nodePlans()
-	}
-	if w.Unread(cluster.KindPods) == "" {
-		s.Waiting = w.waiting()
 	}
 	if w.Pool != "" {
 		return s.only(w.Pool)
@@ -114,10 +106,6 @@ func (w *reader) status() (Status, error) {
 // unknown is what a status does not know without some kinds.
 func unknown(unlisted []string) (notes []string) {
 	for _, of := range []struct{ kind, what string }{
-		{cluster.KindNodes, "the number of nodes, and their state"},
-		{cluster.KindClaims, "the number of nodes, and their state"},
-		{cluster.KindClasses, "whether nodes differ from their LinodeNodeClasses, and whether the classes are ready"},
-		{cluster.KindPods, "which pods are waiting, and what blocks the replacement of nodes"},
 		{cluster.KindBudgets, "what blocks the replacement of nodes"},
 		{cluster.KindLimits, "whether a CapacityLimit is reached"},
 		{cluster.KindPlans, "what NodePlans have applied"},

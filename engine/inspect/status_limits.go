@@ -13,13 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -41,7 +38,6 @@ type Amount struct {
 	Most     string `json:"most"`
 	Left     string `json:"left"`
 	full     bool
-	least    string // the least that a node needs, if that is more than what is left
 }
 
 // amountText is an amount for people, who do not count bytes.
@@ -83,34 +79,11 @@ func (w *reader) ownLimits(pool *karpv1.NodePool) []Amount {
 			used = resources.MergeInto(used, corev1.ResourceList{resources.Node: resource.MustParse("1")})
 		}
 	}
-	if w.Unread(cluster.KindClaims) != "" {
-		used = pool.Status.Resources // as Karpenter last counted
-	}
-	unknown := w.Unread(cluster.KindClaims) != "" && len(used) == 0
-	plans := instancetype.Candidates(w.types().List(), instancetype.RequirementsOf(pool), nil)
 	for name, most := range pool.Spec.Limits {
-		if unknown {
-			amounts = append(amounts, Amount{Resource: string(name), Used: "?", Most: most.String(), Left: "?"})
-			continue
-		}
-		a := amountOf(string(name), used[name], most)
-		if least, left := leastOf(plans, name), resource.MustParse(a.Left); !a.full && least.Cmp(left) > 0 {
-			a.least = least.String()
-		}
-		amounts = append(amounts, a)
+		amounts = append(amounts, amountOf(string(name), used[name], most))
 	}
 	slices.SortFunc(amounts, func(a, b Amount) int { return strings.Compare(a.Resource, b.Resource) })
 	return amounts
-}
-
-// leastOf is the least of a resource that some plan types have.
-func leastOf(plans []*cloudprovider.InstanceType, name corev1.ResourceName) (least resource.Quantity) {
-	for i, it := range plans {
-		if has := it.Capacity[name]; i == 0 || has.Cmp(least) < 0 {
-			least = has
-		}
-	}
-	return least
 }
 
 func (w *reader) limits() []LimitStatus {

@@ -32,19 +32,18 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// PoolStatus is a NodePool. If not all of its nodes are known, their number, states and cost are
-// nil.
+// PoolStatus is a NodePool.
 type PoolStatus struct {
-	Name   string         `json:"name"` // "" for the nodes without a pool
-	Class  string         `json:"node_class,omitempty"`
-	Nodes  *int           `json:"nodes"`
-	States []Count        `json:"states"`
-	Cost   *catalog.Price `json:"cost"` // without the unpriced
+	Name   string        `json:"name"` // "" for the nodes without a pool
+	Class  string        `json:"node_class,omitempty"`
+	Nodes  int           `json:"nodes"`
+	States []Count       `json:"states"`
+	Cost   catalog.Price `json:"cost"` // without the unpriced
 	// Unpriced are the nodes whose price is unknown.
 	Unpriced int      `json:"unpriced,omitempty"`
 	Limits   []Amount `json:"limits"` // its own
 	Says     []Remark `json:"says"`
-	coming   *int
+	coming   int
 }
 
 // Count is how many nodes of a pool are in a state.
@@ -150,14 +149,12 @@ func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
 	})
 	pools := []PoolStatus{}
 	for _, name := range names {
-		p := PoolStatus{Name: name, Limits: []Amount{}, Says: []Remark{}}
-		if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
-			sum := totalsOf(of[name])
-			p.Nodes, p.Cost, p.coming, p.States, p.Unpriced = &sum.nodes, &sum.cost, &sum.coming, []Count{}, sum.unpriced
-			for _, state := range nodeStates() {
-				if n := sum.states[state]; n > 0 {
-					p.States = append(p.States, Count{state, n})
-				}
+		sum := totalsOf(of[name])
+		p := PoolStatus{Name: name, Nodes: sum.nodes, Cost: sum.cost, Unpriced: sum.unpriced, coming: sum.coming,
+			States: []Count{}, Limits: []Amount{}, Says: []Remark{}}
+		for _, state := range nodeStates() {
+			if n := sum.states[state]; n > 0 {
+				p.States = append(p.States, Count{state, n})
 			}
 		}
 		if object := objects[name]; object != nil {
@@ -196,18 +193,12 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	for _, a := range capacityLimits {
 		if a.full {
 			full = append(full, fmt.Sprintf("%s of %s %s", a.used(), a.most(), a.Resource))
-		} else if a.least != "" {
-			full = append(full, fmt.Sprintf("%s of %s %s are used, and the smallest plan type of the pool needs %s", a.used(), a.most(), a.Resource,
-				amountText(a.Resource, a.least)))
 		}
 	}
 	if len(full) > 0 {
 		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ")})
 	}
 	says = append(says, w.refusals(pool.Name)...)
-	if w.Unread(cluster.KindNodes, cluster.KindClaims) != "" {
-		return says
-	}
 	says = append(says, w.maintained(pool)...)
 	says = append(says, w.relabels(pool)...)
 	state, holds := reports.Progress(r)

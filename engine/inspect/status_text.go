@@ -51,16 +51,11 @@ func (s Status) Text(v StatusView) string {
 // headline is the totals.
 func (s Status) headline() string {
 	declared := keep(s.Pools, func(p PoolStatus) bool { return p.Name != "" })
-	text := diag.Counted(len(declared), "pool")
-	if s.Nodes == nil {
-		text += "; the number of nodes is unknown"
-	} else {
-		nodes := diag.Counted(*s.Nodes, "node")
-		if s.Coming != nil && *s.Coming > 0 {
-			nodes += fmt.Sprintf(" (%d not joined yet)", *s.Coming)
-		}
-		text = fmt.Sprintf("%s in %s, %s", nodes, text, costText(*s.Cost, s.Unpriced))
+	nodes := diag.Counted(s.Nodes, "node")
+	if s.Coming > 0 {
+		nodes += fmt.Sprintf(" (%d not joined yet)", s.Coming)
 	}
+	text := fmt.Sprintf("%s in %s, %s", nodes, diag.Counted(len(declared), "pool"), costText(s.Cost, s.Unpriced))
 	if s.Place != "" {
 		text = s.Place + ": " + text
 	}
@@ -68,10 +63,7 @@ func (s Status) headline() string {
 	for _, w := range s.Waiting {
 		pods += w.Pods
 	}
-	switch {
-	case s.Waiting == nil:
-		return text + "; whether pods are pending is unknown"
-	case pods == 0:
+	if pods == 0 {
 		return text + "; no pod is waiting for a node"
 	}
 	return text + "; " + are(pods, "pod") + " waiting for a node"
@@ -122,20 +114,16 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 	folded, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of the pools that are left out
 	var shown []PoolStatus
 	for _, pool := range pools {
-		if !all && silent > quiet && pool.quiet() && pool.Nodes != nil {
+		if !all && silent > quiet && pool.quiet() {
 			folded++
-			nodes += *pool.Nodes
+			nodes += pool.Nodes
 			cost += pool.Cost.Monthly
 			unpriced += pool.Unpriced
 			continue
 		}
 		shown = append(shown, pool)
-		row := []string{cmp.Or(pool.Name, "(none)"), "?", "?", "?", amountsText(pool.Limits)}
-		if pool.Nodes != nil {
-			row[1], row[2] = fmt.Sprint(*pool.Nodes), statesText(pool.States)
-			row[3] = totals{nodes: *pool.Nodes, cost: *pool.Cost, unpriced: pool.Unpriced}.monthly()
-		}
-		rows = append(rows, row)
+		rows = append(rows, []string{cmp.Or(pool.Name, "(none)"), fmt.Sprint(pool.Nodes), statesText(pool.States),
+			totals{nodes: pool.Nodes, cost: pool.Cost, unpriced: pool.Unpriced}.monthly(), amountsText(pool.Limits)})
 	}
 	p.table(rows, func(i int) { p.remarks(shown[i].Says) }, 1, 3)
 	if folded > 0 {
@@ -291,10 +279,7 @@ func (p *page) nodeSums(nodes []Node) {
 
 // percent is the requested share of what is allocatable.
 func (u Use) percent() string {
-	switch {
-	case u.Requested == nil:
-		return "?"
-	case u.Allocatable.Sign() <= 0:
+	if u.Allocatable.Sign() <= 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", 100*u.Requested.AsApproximateFloat64()/u.Allocatable.AsApproximateFloat64())

@@ -91,9 +91,10 @@ type Line struct {
 	quoted bool // it is quoted from an object of the cluster
 }
 
-// needed are the kinds that answers are made of. Without events, an answer only lacks them.
-var needed = []string{cluster.KindNodes, cluster.KindClaims, cluster.KindPods, cluster.KindClasses, cluster.KindDaemonSets,
-	cluster.KindLimits, cluster.KindBudgets, cluster.KindVolumeClaims, cluster.KindVolumes, cluster.KindStorageClasses}
+// needed are the kinds that answers are made of, in addition to those without which nothing is read. Without events, an
+// answer only lacks them.
+var needed = []string{cluster.KindDaemonSets, cluster.KindLimits, cluster.KindBudgets, cluster.KindVolumeClaims, cluster.KindVolumes,
+	cluster.KindStorageClasses}
 
 // Ask answers a question about a cluster.
 func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, error) {

@@ -262,7 +262,7 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 
 // summary is the number of nodes of a pool, and their cost.
 func (w *reader) summary(p PoolStatus) string {
-	if *p.Nodes == 0 {
+	if p.Nodes == 0 {
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
 	}
 	most := ""
@@ -270,10 +270,10 @@ func (w *reader) summary(p PoolStatus) string {
 		most = "at least "
 	}
 	costs := "cost"
-	if *p.Nodes == 1 {
+	if p.Nodes == 1 {
 		costs = "costs"
 	}
-	return fmt.Sprintf("Pool %s has %s, which %s %s$%s an hour.", p.Name, diag.Counted(*p.Nodes, "node"), costs, most,
+	return fmt.Sprintf("Pool %s has %s, which %s %s$%s an hour.", p.Name, diag.Counted(p.Nodes, "node"), costs, most,
 		p.Cost.Hourly)
 }
 

@@ -90,17 +90,12 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	class := w.classOf(nc)
 	if window := maintenance.Of(nc); window != nil && nc.Annotations[maintenance.AnnotationReplace] == "" {
-		text := fmt.Sprintf("maintenance of its host: %s; ", diag.OneLine(window.String()))
-		switch {
-		case class != nil && class.Spec.ReplaceBeforeMaintenance != nil && window.Start.IsZero():
-			text += "the node is not replaced before maintenance, because its start is unknown"
-		case class == nil || class.Spec.ReplaceBeforeMaintenance == nil:
-			text += "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
-		default:
-			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts",
+		text := "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
+		if class != nil && class.Spec.ReplaceBeforeMaintenance != nil {
+			text = fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts at a known time",
 				schedule.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
 		}
-		texts = append(texts, text)
+		texts = append(texts, fmt.Sprintf("maintenance of its host: %s; %s", diag.OneLine(window.String()), text))
 	}
 	texts = append(texts, w.awaited(nc)...)
 	if class == nil {

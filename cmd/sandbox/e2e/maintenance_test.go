@@ -213,7 +213,9 @@ func (s *sandbox) maintained(now state) {
 	s.t.Helper()
 	nc := now.claims[0]
 	s.announce(nodeclaim.InstanceOf(nc.Status.ProviderID), "migrate", time.Now().Add(48*time.Hour), false)
-	s.until("the NodeClaim has the maintenance", time.Minute, func(now state) bool { return upcoming(now, nc.Status.NodeName) })
+	s.until("the NodeClaim has the maintenance", time.Minute, func(now state) bool {
+		return slices.ContainsFunc(now.claims, func(c karpv1.NodeClaim) bool { return c.UID == nc.UID && maintenance.Of(&c) != nil })
+	})
 }
 
 // upcoming reports whether the NodeClaim of a Node has upcoming maintenance.
