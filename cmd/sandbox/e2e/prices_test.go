@@ -59,7 +59,7 @@ func TestPricesAgreeToTheCent(t *testing.T) {
 	viewer := s.viewer()
 	s.until("three pods run", 2*time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
 	s.until("status names the stock", toldWithin, func(state) bool {
-		return waits("gpu", "Linode has no capacity in br-gru for g2-gpu-rtx4000a1-s")(s.status(viewer))
+		return says("gpu", inspect.RemarkStock, "Linode has no capacity in br-gru for g2-gpu-rtx4000a1-s")(s.status(viewer))
 	})
 	s.eventually("the GPU is in no sum", time.Minute, func() error { return s.costs(dir, withoutGPU) })
 
@@ -93,11 +93,8 @@ func (s *sandbox) costs(dir, want string) error {
 	read(s.run("lkeplan", "status", "-o", "json", "--catalog", pinned), &status)
 	read(s.run("lkeplan", "plan", "-o", "json", dir), &plan)
 	said := map[string]string{
-		"plan":   plan.Cost.Monthly.Current,
+		"status": cents(status.Cost.Monthly), "plan": plan.Cost.Monthly.Current,
 		"limits": strings.TrimSpace(s.kube("", "get", "capacitylimit", "all", "-o", "jsonpath={.status.used.monthlyCost}")),
-	}
-	if status.Cost != nil {
-		said["status"] = cents(status.Cost.Monthly)
 	}
 	for of, got := range said {
 		if got != want {
