@@ -156,12 +156,9 @@ func (d Decision) annotations() map[string]string {
 }
 
 // Of is the maintenance that a NodeClaim's annotation has; nil if it has none.
-func Of(nc *karpv1.NodeClaim) *Window { return In(nc.Annotations) }
-
-// In is Of for the annotations of a NodeClaim.
-func In(annotations map[string]string) *Window {
+func Of(nc *karpv1.NodeClaim) *Window {
 	var w *Window
-	if json.Unmarshal([]byte(annotations[Annotation]), &w) != nil {
+	if json.Unmarshal([]byte(nc.Annotations[Annotation]), &w) != nil {
 		return nil
 	}
 	return w // nil for null
