@@ -56,7 +56,7 @@ func holdings(now time.Time) []holding {
 				s.merge("nodepool", "taint",
 					`{"spec":{"disruption":{"budgets":[{"nodes":"1"}]}}}`)
 			},
-			says: "allows no disruption of its 1 node until ",
+			says: "allows no disruption of its 1 node before ",
 		},
 	}
 }
