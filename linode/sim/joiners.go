@@ -30,9 +30,9 @@ type joiners struct {
 
 // joiner is the kubelet of one Linode. It shares nothing with the state.
 type joiner struct {
-	stop     context.CancelFunc
-	restarts chan struct{}
-	done     int // restarts that were passed on
+	kubelet  *Kubelet
+	restarts int    // of the Linode when it was started; -1: it was not yet
+	stop     func() // returns when it has ended
 }
 
 // pass starts and stops kubelets as Linodes come and go, and returns when the next is due.
@@ -53,10 +53,17 @@ func (j *joiners) pass(ctx context.Context) (next time.Time, _ error) {
 	running := map[int]bool{}
 	for _, l := range run {
 		running[l.ID] = true
-		if j.alive[l.ID] == nil && !l.Idle {
-			j.alive[l.ID] = j.start(ctx, l, version)
+		if l.Idle {
+			continue
 		}
-		j.alive[l.ID].restart(l.Restarts)
+		if j.alive[l.ID] == nil {
+			j.alive[l.ID] = j.joiner(l, version)
+		}
+		if one := j.alive[l.ID]; one.restarts != l.Restarts {
+			one.stop()
+			one.restarts = l.Restarts
+			j.start(ctx, one)
+		}
 	}
 	for id, one := range j.alive {
 		if !running[id] {
@@ -67,32 +74,29 @@ func (j *joiners) pass(ctx context.Context) (next time.Time, _ error) {
 	return next, nil
 }
 
-func (j *joiners) start(ctx context.Context, l Linode, version string) *joiner {
-	ctx, stop := context.WithCancel(ctx)
-	one := &joiner{stop: stop, restarts: make(chan struct{}, 1), done: l.Restarts}
-	k := &Kubelet{
+func (j *joiners) joiner(l Linode, version string) *joiner {
+	return &joiner{restarts: -1, stop: func() {}, kubelet: &Kubelet{
 		Linode: l.ID, Has: l.resources(), Address: l.Address(), MachineID: machineID(l.ID), Version: version,
 		UserData: l.UserData, Swap: l.SwapSize, PosesAs: l.PosesAs, Dial: j.dial,
 		Report: func(status JoinStatus) { j.report(l.ID, l.Label, status) },
+	}}
+}
+
+func (j *joiners) start(ctx context.Context, one *joiner) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	j.ended.Go(func() {
+		defer close(ended)
+		one.kubelet.Run(ctx)
+	})
+	one.stop = func() {
+		cancel()
+		<-ended
 	}
-	j.ended.Go(func() { k.Run(ctx, one.restarts) })
-	return one
 }
 
 // machineID has a letter first: tools that write it into YAML without quotes could take digits for a number.
 func machineID(linode int) string { return fmt.Sprintf("c%031x", linode) }
-
-// restart passes on that the kubelet is to start again. It does nothing for none.
-func (one *joiner) restart(asked int) {
-	if one == nil || one.done == asked {
-		return
-	}
-	one.done = asked
-	select {
-	case one.restarts <- struct{}{}:
-	default: // it has not begun with the last one
-	}
-}
 
 // report remembers how far a machine has come.
 func (j *joiners) report(id int, label string, status JoinStatus) {
@@ -178,16 +182,15 @@ func (c *cloudController) wants(
 		return seen[key]
 	}
 	if l != nil {
-		m := &machine{Linode: l.Linode}
-		switch {
-		case m.completed(node) && (l.slot == nil || node.Labels[csiRegionLabel] != ""):
+		m, pooled := &machine{Linode: l.Linode}, l.slot != nil
+		if m.completed(node) && (!pooled || node.Labels[csiRegionLabel] != "") {
 			return nil, at
-		case l.slot != nil:
-			joined := cmp.Or(l.registered, since(string(node.UID))) // the kubelet may have had no answer yet
-			return func(ctx context.Context) error { return c.finish(ctx, node, m) }, joined.Add(l.CCM)
 		}
-		addresses := l.Addresses()
-		return func(ctx context.Context) error { return c.complete(ctx, node, m, addresses) }, since(string(node.UID)).Add(l.CCM)
+		joined := since(string(node.UID))
+		if pooled {
+			joined = cmp.Or(l.registered, joined) // the kubelet may have had no answer yet
+		}
+		return func(ctx context.Context) error { return c.complete(ctx, node, m, pooled) }, joined.Add(l.CCM)
 	}
 	gone, was := st.left[linodeOf(node)]
 	if ours := strings.HasPrefix(node.Name, fmt.Sprintf("lke%d-", c.sim.first)); !was && ours { // as after a restart
@@ -206,41 +209,33 @@ func linodeOf(node *corev1.Node) int {
 	return id
 }
 
-// finish is what a new Node of a pool gets: the cloud controller's update and, after it, that of the storage driver.
-func (c *cloudController) finish(ctx context.Context, node *corev1.Node, m *machine) error {
+// complete is what the cloud controller writes on a new Node: the labels, and without the taint that has kept all pods
+// away. One of no pool gets addresses before, and an annotation; on one of a pool the update of the storage driver follows.
+func (c *cloudController) complete(ctx context.Context, node *corev1.Node, m *machine, pooled bool) (err error) {
 	nodes := c.client.CoreV1().Nodes()
-	node, err := updateNode(ctx, nodes, node, m.complete)
+	if !pooled {
+		node = node.DeepCopy()
+		node.Status.Addresses = m.Addresses()
+		node, err = nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the next pass sees what was written
+			return nil
+		}
+	}
 	if err == nil {
-		_, err = updateNode(ctx, nodes, node, m.attachVolumes)
+		node, err = updateNode(ctx, nodes, node, func(n *corev1.Node) {
+			m.complete(n)
+			if !pooled {
+				metav1.SetMetaDataAnnotation(&n.ObjectMeta, "node.k8s.linode.com/public-ipv6", m.IPv6())
+			}
+		})
+	}
+	if err == nil && pooled {
+		node, err = updateNode(ctx, nodes, node, m.attachVolumes)
 	}
 	if err != nil {
 		return fmt.Errorf("node %s: complete it: %w", m.Label, err)
 	}
-	return nil
-}
-
-// complete is what the cloud controller writes on any other new Node: the addresses, then the labels and an
-// annotation, and without the taint that has kept all pods away.
-func (c *cloudController) complete(
-	ctx context.Context, node *corev1.Node, m *machine, addresses []corev1.NodeAddress,
-) error {
-	nodes := c.client.CoreV1().Nodes()
-	next := node.DeepCopy()
-	next.Status.Addresses = addresses
-	next, err := nodes.UpdateStatus(ctx, next, metav1.UpdateOptions{})
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the next pass sees what was written
-		return nil
-	}
-	if err == nil {
-		next, err = updateNode(ctx, nodes, next, func(n *corev1.Node) {
-			m.complete(n)
-			metav1.SetMetaDataAnnotation(&n.ObjectMeta, "node.k8s.linode.com/public-ipv6", m.IPv6())
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("node %s: complete it: %w", node.Name, err)
-	}
-	if next != nil {
+	if node != nil {
 		c.log.Info("node completed", "node", node.Name, "linode", m.ID)
 	}
 	return nil

@@ -84,26 +84,9 @@ func (k *Kubelet) steps() []step {
 	}
 }
 
-// Run plays the machine until ctx ends. For each message on restarts its kubelet starts again: then it registers again,
-// where its Node is gone, with the certificate that it has.
-func (k *Kubelet) Run(ctx context.Context, restarts <-chan struct{}) {
-	for ctx.Err() == nil {
-		life, end := context.WithCancel(ctx)
-		go func() {
-			select {
-			case <-restarts:
-				end()
-			case <-life.Done():
-			}
-		}()
-		k.live(life)
-		<-life.Done()
-		end()
-	}
-}
-
-// live takes all steps that are left, each until it succeeds, or ctx ends.
-func (k *Kubelet) live(ctx context.Context) {
+// Run takes all steps that are left, each until it succeeds, or ctx ends. A kubelet that runs again registers again,
+// if its Node is gone, with the certificate that it has.
+func (k *Kubelet) Run(ctx context.Context) {
 	join, err := ReadUserData(k.UserData, k.Linode)
 	switch {
 	case err != nil:

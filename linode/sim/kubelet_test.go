@@ -38,8 +38,8 @@ type world struct {
 }
 
 type kubelet struct {
-	machine  Kubelet
-	restarts chan struct{}
+	machine Kubelet
+	restart func() // ends it and starts it again
 
 	mu     sync.Mutex
 	status JoinStatus
@@ -60,13 +60,19 @@ func playKubelet(t *testing.T, change func(w *world), test func(w *world)) {
 			Linode: 77, Has: has(t).Capacity, Address: "203.0.113.7", MachineID: "c0ffee", Version: "v1.36.0",
 			UserData: []byte(text), Dial: w.dial, Report: w.report,
 		}
-		w.restarts = make(chan struct{}, 1)
 		change(w)
-		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
-		done.Go(func() { w.machine.Run(ctx, w.restarts) })
+		stop := func() {}
+		w.restart = func() {
+			stop()
+			done.Wait()
+			ctx, cancel := context.WithCancel(t.Context())
+			stop = cancel
+			done.Go(func() { w.machine.Run(ctx) })
+		}
+		w.restart()
 		defer func() {
-			cancel()
+			stop()
 			done.Wait()
 		}()
 		synctest.Wait()
@@ -356,7 +362,7 @@ func TestAKubeletRegistersWhenItStarts(t *testing.T) {
 	playKubelet(t, same, func(w *world) {
 		name := w.node().Name
 		w.change(func(n *corev1.Node) { n.Spec.Taints, n.Labels["karpenter.sh/nodepool"] = nil, "other" })
-		w.restarts <- struct{}{}
+		w.restart()
 		synctest.Wait()
 		if n := w.node(); len(n.Spec.Taints) != 0 || n.Labels["karpenter.sh/nodepool"] != "other" || w.is().Joins != 2 {
 			t.Errorf("a kubelet that starts again changes the Node that is there: %v, %v; %+v", n.Spec.Taints, n.Labels, w.is())
@@ -370,7 +376,7 @@ func TestAKubeletRegistersWhenItStarts(t *testing.T) {
 			t.Errorf("it came back on its own: %+v", s)
 		}
 		dialed := len(w.dialed)
-		w.restarts <- struct{}{}
+		w.restart()
 		synctest.Wait()
 		if n := w.node(); len(n.Spec.Taints) != 3 || w.is().Joins != 3 || len(w.requests()) != 1 || len(w.dialed) != dialed+1 {
 			t.Errorf("it came back with %v and %d requests", n.Spec.Taints, len(w.requests()))
@@ -390,7 +396,7 @@ func (w *world) change(change func(*corev1.Node)) {
 // TestAKubeletThatStartsAgainFindsItsRequest: it has kept the key.
 func TestAKubeletThatStartsAgainFindsItsRequest(t *testing.T) {
 	playKubelet(t, func(w *world) { w.answer = certificatesv1.CertificateSigningRequestStatus{} }, func(w *world) {
-		w.restarts <- struct{}{}
+		w.restart()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if n := len(w.requests()); n != 1 || w.is().Step != Certificate {

@@ -133,7 +133,7 @@ func (s *sandbox) refusedTo(userData []byte) sim.JoinStatus {
 			}
 		}
 	}
-	go thief.Run(ctx, nil)
+	go thief.Run(ctx)
 	select {
 	case got := <-told:
 		return got
