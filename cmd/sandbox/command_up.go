@@ -81,11 +81,10 @@ type upReport struct {
 }
 
 func (a *app) printUp(st *stack.Stack, output string) error {
-	kubectl := st.Program(binaries.Kubectl)
 	if output == "json" {
 		report := upReport{
 			Dir: st.Dir, ReadySeconds: st.ReadySeconds, Env: map[string]string{},
-			Kubectl: kubectl, Components: st.Components,
+			Kubectl: st.Kubectl, Components: st.Components,
 		}
 		for _, e := range st.Exports() {
 			report.Env[e.Name] = e.Value
@@ -96,7 +95,7 @@ func (a *app) printUp(st *stack.Stack, output string) error {
 	}
 	if !st.Found {
 		a.log.Printf("ready in %.1fs, in %s", st.ReadySeconds, st.Dir)
-		a.log.Printf("kubectl is %s", kubectl)
+		a.log.Printf("kubectl is %s", st.Kubectl)
 	}
 	for _, e := range st.Exports() {
 		if _, err := fmt.Fprintln(a.stdout, e.Shell()); err != nil {

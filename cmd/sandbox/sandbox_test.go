@@ -184,7 +184,7 @@ func TestSandboxesSideBySide(t *testing.T) {
 	one := up(t, environ)
 	status, stdout, stderr := sandbox(t, environ, "up", "--dir", one.Dir)
 	if status != 0 || !strings.Contains(stderr, "already running in "+one.Dir) ||
-		!strings.Contains(stdout, "export LINODE_URL="+one.Env["LINODE_URL"]+"\n") {
+		!strings.Contains(stdout, "export LINODE_URL='"+one.Env["LINODE_URL"]+"'\n") {
 		t.Errorf("up in a directory where one runs: status %d\n%s\n%s", status, stdout, stderr)
 	}
 	two := up(t, environ, "--tier", "enterprise")

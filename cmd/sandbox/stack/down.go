@@ -37,7 +37,7 @@ func (s *Stack) Down(ctx context.Context) error {
 	if err := s.end(ctx); err != nil {
 		return err
 	}
-	if err := layout(s.Dir).remove(s.MadeDir); err != nil {
+	if err := layout(s.Dir).remove(); err != nil {
 		return fmt.Errorf("remove the sandbox's directory: %w", err)
 	}
 	return nil

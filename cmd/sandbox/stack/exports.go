@@ -29,18 +29,8 @@ func (s *State) Exports() []Export {
 var ofAMode = []string{"LKE_CLUSTER_ID", "KARPENTER_MODE", "LINODE_REGION"}
 
 // Shell returns the variable as a line for a shell to evaluate.
-func (e Export) Shell() string { return fmt.Sprintf("export %s=%s", e.Name, shellQuote(e.Value)) }
-
-// shellQuote leaves plain words as they are, for they are read by people too.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("/._-:+,@%", r))
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+func (e Export) Shell() string {
+	return fmt.Sprintf("export %s='%s'", e.Name, strings.ReplaceAll(e.Value, "'", `'\''`))
 }
 
 // Environ returns base with the exports set and the sandbox's programs at the end

@@ -14,18 +14,12 @@ import (
 // layout says where things are in a sandbox's directory.
 type layout string
 
-// The entries of the directory. Nothing else in it is ever touched.
-const (
-	stateName = "sandbox.json"
-	lockName  = "sandbox.lock"
-)
-
 func (l layout) path(elem ...string) string {
 	return filepath.Join(append([]string{string(l)}, elem...)...)
 }
 
-func (l layout) state() string               { return l.path(stateName) }
-func (l layout) lock() string                { return l.path(lockName) }
+func (l layout) state() string               { return l.path("sandbox.json") }
+func (l layout) lock() string                { return l.path("sandbox.lock") }
 func (l layout) kubeconfig() string          { return l.path("kubeconfig") }
 func (l layout) logs() string                { return l.path("logs") }
 func (l layout) log(component string) string { return l.path("logs", component+".log") }
@@ -58,30 +52,14 @@ func (l layout) furnish() error {
 	return nil
 }
 
-// clear removes the sandbox's entries, but not its logs, its state and its lock.
-func (l layout) clear() error {
+// remove removes everything of the sandbox, and the directory if nothing else is in it.
+func (l layout) remove() error {
 	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.artifacts(), l.auditPolicy(),
-		l.podReadyAgain(), l.path("pki")} {
+		l.podReadyAgain(), l.path("pki"), l.logs(), l.state(), l.state() + ".new", l.lock()} {
 		if err := os.RemoveAll(entry); err != nil {
 			return err
 		}
 	}
+	_ = os.Remove(string(l))
 	return nil
-}
-
-// remove removes everything of the sandbox, and the directory itself if the
-// sandbox made it.
-func (l layout) remove(directoryToo bool) error {
-	if err := l.clear(); err != nil {
-		return err
-	}
-	for _, entry := range []string{l.logs(), l.state(), l.state() + ".new", l.lock()} {
-		if err := os.RemoveAll(entry); err != nil {
-			return err
-		}
-	}
-	if !directoryToo {
-		return nil
-	}
-	return os.Remove(string(l))
 }

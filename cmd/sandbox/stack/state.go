@@ -15,14 +15,13 @@ import (
 // of a component, so that a sandbox whose start was interrupted can be taken down.
 type State struct {
 	Dir string `json:"dir"`
-	// MadeDir says that the sandbox made its directory and so removes it.
-	MadeDir bool `json:"madeDir"`
 	// ReadySeconds is how long it took until everything answered; zero before.
 	ReadySeconds float64     `json:"readySeconds"`
 	Cluster      Cluster     `json:"cluster"`
 	Components   []Component `json:"components"`
 	// BinDirs are the directories of the programs, for PATH.
 	BinDirs []string `json:"binDirs"`
+	Kubectl string   `json:"kubectl"`
 }
 
 // The modes of a sandbox.
@@ -107,34 +106,4 @@ func (s *State) Component(name string) (c Component, ok bool) {
 func (s *State) port(component, name string) int {
 	c, _ := s.Component(component)
 	return c.Ports[name]
-}
-
-// Running reports whether any of its processes is alive.
-func (s *State) Running() bool {
-	return slices.ContainsFunc(s.Components, func(c Component) bool { return c.Alive() })
-}
-
-// Dead lists the components that were started and are not running any more.
-func (s *State) Dead() []string {
-	var names []string
-	for _, c := range s.Components {
-		if !c.Alive() {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// Ready reports whether the sandbox was seen ready once.
-func (s *State) Ready() bool { return s.ReadySeconds > 0 }
-
-// Program returns the path of a program of the sandbox, or "" if it has none of the name.
-func (s *State) Program(name string) string {
-	for _, dir := range s.BinDirs {
-		path := dir + string(os.PathSeparator) + name
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	return ""
 }

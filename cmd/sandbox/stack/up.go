@@ -48,10 +48,10 @@ type Stack struct {
 }
 
 // Up starts a sandbox and returns when everything in it answers. If it cannot, or the
-// context ends before, everything it started is ended again, and only the logs are
-// left.
+// context ends before, everything it started is ended again. What it has written stays, for
+// its logs, unless the context ended.
 func Up(ctx context.Context, c Config) (*Stack, error) {
-	dir, made, err := makeDirectory(c.Dir)
+	dir, err := makeDirectory(c.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -61,108 +61,74 @@ func Up(ctx context.Context, c Config) (*Stack, error) {
 		return nil, err
 	}
 	defer unlock()
-	old, err := takeOver(dir)
-	if err != nil {
-		return nil, err
+	if running, err := inDirectory(dir); running != nil || err != nil {
+		return &Stack{State: running, Found: true}, err
 	}
-	if old != nil && old.Running() {
-		return &Stack{State: old, Found: true}, nil
-	}
-	if old != nil {
-		made = old.MadeDir
-	}
-	return c.up(ctx, dir, made)
-}
-
-func (c Config) up(ctx context.Context, dir string, made bool) (*Stack, error) {
 	s := &Stack{
-		State:     &State{Dir: dir, MadeDir: made, Cluster: c.Cluster, BinDirs: c.Programs.Dirs()},
+		State: &State{
+			Dir: dir, Cluster: c.Cluster, BinDirs: c.Programs.Dirs(), Kubectl: c.Programs.Programs[binaries.Kubectl],
+		},
 		processes: map[string]*process.Process{},
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("not ready within %s", readyWithin))
 	defer cancel()
-	if err := newLaunch(c, s).run(limited); err != nil {
-		return nil, s.abandon(ctx, err)
+	reason := newLaunch(c, s).run(limited)
+	if reason == nil {
+		return s, nil
 	}
-	return s, nil
-}
-
-// abandon ends a sandbox that could not be started. What is left are the logs, if
-// it failed, and nothing, if the user cancelled it.
-func (s *Stack) abandon(ctx context.Context, reason error) error {
-	cancelled := ctx.Err() != nil
-	// The clearing up must not be cancelled as well.
-	err := s.end(context.WithoutCancel(ctx))
-	if err == nil && cancelled {
-		err = layout(s.Dir).remove(s.MadeDir)
-	} else if err == nil {
-		err = layout(s.Dir).clear()
+	err = s.end(context.WithoutCancel(ctx))
+	if cancelled := ctx.Err() != nil; cancelled && err == nil {
+		err = layout(dir).remove()
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w\nand then: %w", reason, err)
-	case cancelled:
-		return fmt.Errorf("%w: nothing is left running", reason)
+		return nil, fmt.Errorf("%w\nand then: %w", reason, err)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%w: nothing is left running", reason)
 	}
-	return fmt.Errorf("%w\nnothing is left running; the logs are in %s", reason, layout(s.Dir).logs())
+	return nil, fmt.Errorf("%w\nnothing is left running; the logs are in %s", reason, layout(dir).logs())
 }
 
-// makeDirectory returns the absolute path of the directory; made says that it is
-// new.
-func makeDirectory(dir string) (path string, made bool, err error) {
+// makeDirectory returns the absolute path of the directory.
+func makeDirectory(dir string) (string, error) {
 	if dir == "" {
-		path, err := os.MkdirTemp("", "lkeplan-sandbox-")
-		return path, true, err
+		return os.MkdirTemp("", "lkeplan-sandbox-")
 	}
-	path, err = filepath.Abs(dir)
+	path, err := filepath.Abs(dir)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", false, err
-	}
-	err = os.Mkdir(path, 0o700)
-	if errors.Is(err, os.ErrExist) {
-		return path, false, nil
-	}
-	return path, err == nil, err
+	return path, os.MkdirAll(path, 0o700)
 }
 
-// takeOver returns a running sandbox in the directory, clears away the leftovers of one
-// that does not run, and refuses a directory that is not a sandbox's.
-func takeOver(dir string) (*State, error) {
-	old, err := Load(dir)
+// inDirectory returns the sandbox that runs in the directory, or none if the directory is empty. It refuses a sandbox
+// that does not run and a directory that is not a sandbox's.
+func inDirectory(dir string) (*State, error) {
+	s, err := Load(dir)
 	if errors.Is(err, ErrNoSandbox) {
-		return nil, refuseForeign(dir)
+		entries, err := os.ReadDir(dir)
+		if err == nil && len(entries) > 1 { // more than the lock
+			os.Remove(layout(dir).lock())
+			err = fmt.Errorf("%s is not empty and holds no sandbox: name a directory of the sandbox's own", dir)
+		}
+		return nil, err
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !old.Running() {
-		return old, layout(dir).clear()
+	problem := ""
+	if s.ReadySeconds == 0 {
+		problem = "its start was cut off"
 	}
-	if !old.Ready() {
-		return nil, fmt.Errorf("the start of the sandbox in %s was cut off: end it with `sandbox down --dir %s`", dir, dir)
-	}
-	if dead := old.Dead(); len(dead) > 0 {
-		return nil, fmt.Errorf("the sandbox in %s is broken, %s ended: end it with `sandbox down --dir %s`", dir, dead[0],
-			dir)
-	}
-	return old, nil
-}
-
-func refuseForeign(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() != lockName {
-			os.Remove(layout(dir).lock())
-			return fmt.Errorf("%s is not empty and holds no sandbox: name a directory of the sandbox's own", dir)
+	for _, c := range s.Components {
+		if !c.Alive() {
+			problem = c.Name + " ended"
 		}
 	}
-	return nil
+	if problem != "" {
+		return nil, fmt.Errorf("the sandbox in %s is broken, %s: end it with `sandbox down --dir %s`", dir, problem, dir)
+	}
+	return s, nil
 }
 
 // furnish writes everything that can be written before anything runs.

@@ -10,28 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-func TestMakeDirectory(t *testing.T) {
-	base := t.TempDir()
-	for _, test := range []struct {
-		name, dir string
-		made      bool
-	}{
-		{"new", filepath.Join(base, "a", "b"), true},
-		{"there", base, false},
-	} {
-		path, made, err := makeDirectory(test.dir)
-		if err != nil || made != test.made || path != test.dir {
-			t.Errorf("%s: %q, %v, %v", test.name, path, made, err)
-		}
-	}
-	t.Setenv("TMPDIR", base)
-	path, made, err := makeDirectory("")
-	if err != nil || !made || filepath.Dir(path) != base {
-		t.Errorf("a fresh directory: %q, %v, %v", path, made, err)
-	}
-}
-
-func TestTakeOver(t *testing.T) {
+func TestInDirectory(t *testing.T) {
 	self, err := process.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -42,72 +21,66 @@ func TestTakeOver(t *testing.T) {
 		}
 	}
 	for _, test := range []struct {
-		name    string
-		change  func(*State)
-		want    string
-		running bool
+		name   string
+		change func(*State)
+		want   string
 	}{
-		{name: "dead", change: func(*State) {}},
-		{name: "running", change: running, running: true},
-		{name: "cut off", change: func(s *State) { running(s); s.ReadySeconds = 0 }, want: "was cut off"},
-		{name: "broken", change: func(s *State) { s.Components[0].Identity = self }, want: "broken, kwok ended"},
+		{"running", running, ""},
+		{"dead", func(*State) {}, "broken, linode-simulator ended"},
+		{"cut off", func(s *State) { running(s); s.ReadySeconds = 0 }, "was cut off"},
+		{"broken", func(s *State) { running(s); s.Components[0].PID = 1 << 30 }, "broken, etcd ended"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := example(t.TempDir())
 			test.change(s)
-			if err := errors.Join(layout(s.Dir).furnish(), s.save()); err != nil {
+			if err := s.save(); err != nil {
 				t.Fatal(err)
 			}
-			got, err := takeOver(s.Dir)
-			if test.want != "" {
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("got %v, want an error with %q", err, test.want)
-				}
-				return
-			}
-			if err != nil || got.Running() != test.running {
-				t.Fatalf("running %v, %v", got.Running(), err)
-			}
-			_, err = os.Stat(layout(s.Dir).etcdData())
-			if cleared := err != nil; cleared == test.running {
-				t.Errorf("data cleared: %v, running: %v", cleared, test.running)
+			got, err := inDirectory(s.Dir)
+			if test.want == "" && (err != nil || got == nil) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%v, %v, want an error with %q", got, err, test.want)
 			}
 		})
 	}
 }
 
-func TestTakeOverForeign(t *testing.T) {
+func TestForeignDirectory(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := takeOver(dir); err != nil {
-		t.Errorf("an empty directory: %v", err)
+	for _, name := range []string{"sandbox.lock", "thesis.tex"} {
+		if got, err := inDirectory(dir); got != nil || err != nil {
+			t.Errorf("an empty directory: %v, %v", got, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	mine := filepath.Join(dir, "thesis.tex")
-	if err := os.WriteFile(mine, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := takeOver(dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if _, err := inDirectory(dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("a directory of another owner: %v", err)
 	}
 }
 
-func TestRemove(t *testing.T) {
-	for _, made := range []bool{true, false} {
-		dir := t.TempDir()
+func TestDown(t *testing.T) {
+	for _, more := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "sandbox")
 		s := example(dir)
-		s.MadeDir = made
 		if err := errors.Join(layout(dir).furnish(), writePKI(layout(dir)), s.save()); err != nil {
 			t.Fatal(err)
+		}
+		if more {
+			if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 		st := &Stack{State: s}
 		if err := st.Down(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := os.ReadDir(dir)
-		if there := err == nil; there == made || len(entries) > 0 {
-			t.Errorf("made %v: after Down the directory is there: %v, with %v", made, there, entries)
+		if there := err == nil; there != more || more && len(entries) != 1 {
+			t.Errorf("after Down the directory is there: %v, with %v", there, entries)
 		}
 		if err := st.Down(t.Context()); err != nil {
-			t.Errorf("made %v: the second Down: %v", made, err)
+			t.Errorf("the second Down: %v", err)
 		}
 	}
 }
