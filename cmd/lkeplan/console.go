@@ -15,7 +15,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
@@ -251,30 +250,28 @@ it. The files are read again for each expression. The arrow keys recall earlier
 lines.
 
   help        this text, and all functions
-  help NAME   the documentation of a function
+  help NAME   the documentation of a function, a block or an argument
   exit        end the console, as does Ctrl-D
 `
 
-// help explains the console, or a function.
+// help explains the console, or a topic.
 func help(w io.Writer, name string) error {
 	functions, err := function.Reference()
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, f := range functions {
-		if f.Name == name {
-			_, err := fmt.Fprintf(w, "%s\n\n%s\n\n  %s\n  %s\n", f.Signature, strings.Join(diag.Wrap(f.Doc, 80), "\n"),
-				f.Example, strings.ReplaceAll(f.Result, "\n", "\n  "))
-			return err
-		}
-		names = append(names, f.Name)
-	}
 	if name != "" {
-		_, err := fmt.Fprintf(w, "There is no function %q.%s\n", name, eval.DidYouMean(name, names))
+		text, err := explanation(name, functions)
+		if err != nil {
+			text = err.Error() + "\n"
+		}
+		_, err = io.WriteString(w, text)
 		return err
 	}
-	all := diag.Wrap("Functions: "+strings.Join(names, ", ")+".", 80)
-	_, err = fmt.Fprintf(w, "%s\n%s\n", about, strings.Join(all, "\n"))
+	var names []string
+	for _, f := range functions {
+		names = append(names, f.Name)
+	}
+	_, err = fmt.Fprintf(w, "%s\n%s\n", about, paragraph("Functions: "+strings.Join(names, ", ")+"."))
 	return err
 }

@@ -34,7 +34,7 @@ func TestConsoleOnTerminal(t *testing.T) {
 		{"exit", "exit\r1\r", ""},
 		{"the end of input", "1\x04", ""},
 		{"a type", "type({ a = [\"b\"] })\r", "object({ a = tuple([string]) })\n"},
-		{"a function", "help upper\r", "upper(text)\n\nConverts text to upper case.\n\n  upper(\"web\")\n  \"WEB\"\n"},
+		{"a function", "help upper\r", "upper(text)\n\nConverts text to upper case.\n\n  upper(\"web\") is \"WEB\"\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

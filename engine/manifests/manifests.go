@@ -7,7 +7,6 @@ package manifests
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -74,23 +75,8 @@ func bounded(r io.Reader) ([]byte, error) {
 
 // Text is a file as UTF-8 without a byte order mark: Windows PowerShell writes UTF-16.
 func Text(raw []byte) ([]byte, error) {
-	var order binary.ByteOrder
-	switch {
-	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}):
-		order = binary.LittleEndian
-	case bytes.HasPrefix(raw, []byte{0xfe, 0xff}):
-		order = binary.BigEndian
-	default:
-		return bytes.TrimPrefix(raw, []byte("\ufeff")), nil
-	}
-	if len(raw)%2 != 0 {
-		return nil, errors.New("the UTF-16 text ends in the middle of a character")
-	}
-	units := make([]uint16, len(raw)/2-1)
-	for i := range units {
-		units[i] = order.Uint16(raw[2*i+2:])
-	}
-	return []byte(string(utf16.Decode(units))), nil
+	text, _, err := transform.Bytes(unicode.BOMOverride(encoding.Nop.NewDecoder()), raw)
+	return text, err
 }
 
 // documents has each document of a file seen: its text, the objects in it, and what is wrong with it. It ends with the first

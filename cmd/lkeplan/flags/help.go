@@ -56,9 +56,6 @@ func ExplainMistakes(cmd *cobra.Command) {
 		if !errors.As(err, &unknown) {
 			return err
 		}
-		if others := commandsWith(cmd, unknown); others != "" {
-			return fmt.Errorf("%w; %s. See %s --help", err, others, cmd.CommandPath())
-		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
@@ -89,40 +86,4 @@ func ExplainMistakes(cmd *cobra.Command) {
 		path, meant := cmd.CommandPath(), eval.DidYouMean(args[0], names)
 		return fmt.Errorf("unknown command %q for %q.%s See %s --help", args[0], path, meant, path)
 	}
-}
-
-// mostCommands is how many commands an error names.
-const mostCommands = 3
-
-// commandsWith names the commands that have a flag, those of the same group first: "diff and plan have it"; "" if no command
-// has it.
-func commandsWith(cmd *cobra.Command, flag *pflag.NotExistError) string {
-	has := func(c *cobra.Command) bool {
-		if flag.GetSpecifiedShortnames() != "" {
-			return c.Flags().ShorthandLookup(flag.GetSpecifiedName()) != nil
-		}
-		f := c.Flags().Lookup(flag.GetSpecifiedName())
-		return f != nil && !f.Hidden
-	}
-	var near, far []string
-	for _, c := range cmd.Root().Commands() {
-		switch {
-		case !has(c):
-		case c.GroupID == cmd.GroupID:
-			near = append(near, c.Name())
-		default:
-			far = append(far, c.Name())
-		}
-	}
-	names := append(near, far...)
-	switch n := len(names); {
-	case n == 0:
-		return ""
-	case n == 1:
-		return names[0] + " has it"
-	case n > mostCommands:
-		names = append(names[:mostCommands], "other commands")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last] + " have it"
 }
