@@ -323,7 +323,12 @@ func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
 // makeNode makes the node of a NodeClaim, of the plan type that the controller would
 // choose. The text is why it would choose none.
 func (w *cluster) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
-	name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1)
+	for { // past the nodes of a cluster that was read
+		if name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1); w.store.Nodes[name] == nil {
+			break
+		}
+		w.named++
+	}
 	nc.GenerateName, nc.Name, nc.UID = "", name, types.UID(name)
 	chosen, err := w.chooser.Choose(ctx, nc)
 	switch {

@@ -57,7 +57,7 @@ type Consolidated struct {
 func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.Pod) (*consolidation, error) {
 	now := disrupt.NewClock()
 	w.clock, w.store.Budgets = now, in.Budgets
-	e := &consolidation{cluster: w, now: now, pending: pending}
+	e := &consolidation{cluster: w, now: now, pending: pending, explains: true}
 	e.forget()
 	for _, pool := range w.dynamic {
 		ready(pool)
@@ -80,6 +80,9 @@ func (e *consolidation) run(ctx context.Context, most int) error {
 	e.peak()
 	most = cmp.Or(most, maxSteps)
 	for !e.out.Ended {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if len(e.out.Steps) == most {
 			e.out.Notes = append(e.out.Notes, fmt.Sprintf("The simulation stops after %s; more would follow.", Count(most, "step")))
 			break
@@ -94,14 +97,15 @@ func (e *consolidation) run(ctx context.Context, most int) error {
 // consolidation is a cluster in which Karpenter disrupts nodes until nothing changes any more.
 type consolidation struct {
 	*cluster
-	now     *disrupt.Clock
-	pending []*corev1.Pod
-	stuck   map[string]string // nodes whose replacement was unavailable, and why
-	stays   map[string]bool   // nodes for which Single finds nothing, as long as no step may change that
-	blocked disrupt.Blocked
-	out     *Consolidated
-	slow    bool
-	changed bool // pools have been declared anew since nodes were made
+	now      *disrupt.Clock
+	pending  []*corev1.Pod
+	stuck    map[string]string // nodes whose replacement was unavailable, and why
+	stays    map[string]bool   // nodes for which Single finds nothing, as long as no step may change that
+	blocked  disrupt.Blocked
+	explains bool // why nodes stay
+	out      *Consolidated
+	slow     bool
+	changed  bool // pools have been declared anew since nodes were made
 }
 
 // scaleDown has pods leave. Of a workload those leave first that have no node, then one
@@ -156,8 +160,9 @@ func (e *consolidation) step(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("simulate consolidation: %w", err)
 	case found.Command == nil:
-		e.out.Ended = true
-		e.keptNodes(e.blocked)
+		if e.out.Ended = true; e.explains {
+			e.keptNodes(e.blocked)
+		}
 		return nil
 	}
 	return e.carryOut(ctx, found.Command)
@@ -174,7 +179,7 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 			return e.stuck[stuckAs(kind, node)] != "" || kind == disrupt.Single && e.stays[node]
 		},
 		NotFound: func(node string) { e.stays[node] = true }, Blocked: e.blocked,
-		Gate:   func(m disruption.Method) disruption.Method { return disrupt.Gate(m, e.policies, e.now.Now) },
+		Gate: func(m disruption.Method) disruption.Method { return disrupt.Gate(m, e.policies, e.now.Now) },
 	}, err
 }
 
@@ -334,10 +339,14 @@ func stuckAs(kind disrupt.Kind, node string) string { return string(kind) + " " 
 // there is none wait.
 func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[types.UID]string) (pods int, err error) {
 	for _, m := range old {
-		moved := slices.Clone(e.store.Bound[m.node])
-		e.store.Unbind(moved)
-		e.pending = append(e.pending, moved...)
-		pods += len(moved)
+		all := slices.Clone(e.store.Bound[m.node])
+		e.store.Unbind(all)
+		for _, pod := range all {
+			if _, moves := e.of[pod.UID]; moves { // others, such as those of DaemonSets, go with the node
+				e.pending = append(e.pending, pod)
+				pods++
+			}
+		}
 	}
 	if err := e.drop(ctx, old); err != nil {
 		return 0, err
@@ -552,7 +561,8 @@ func ready(pool *karpv1.NodePool) {
 // no longer want, at once: those with the fewest pods.
 func (e *consolidation) scaleStatic(ctx context.Context) error {
 	for _, m := range e.made {
-		m.static = e.store.Pools[m.pool()].Spec.Replicas != nil
+		pool := e.store.Pools[m.pool()]
+		m.static = pool != nil && pool.Spec.Replicas != nil
 	}
 	for _, pool := range e.static {
 		var has []*simNode

@@ -1,5 +1,13 @@
 package simulate
 
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
 // RunFrom is Run, with pack from so many pods on.
 var RunFrom = run
 
@@ -7,4 +15,34 @@ var RunFrom = run
 func (in Input) Anew() Input {
 	in.anew = true
 	return in
+}
+
+// Settled is the cluster that an input ends at, as it would be read.
+func Settled(ctx context.Context, in Input) (Live, error) {
+	in.Consolidate = &Consolidation{}
+	w, pending, err := startCluster(ctx, in, manyPods)
+	if err != nil {
+		return Live{}, err
+	}
+	e, err := w.consolidate(ctx, in, pending)
+	if err != nil {
+		return Live{}, err
+	}
+	live := Live{Region: in.Region, Tier: in.Tier, Catalog: in.Catalog, Attached: map[types.UID][]string{}}
+	live.Budgets, live.Daemons = in.Budgets, in.DaemonSets
+	for _, m := range e.made {
+		nc, node := m.claim.DeepCopy(), e.store.Nodes[m.node].DeepCopy()
+		nc.Status.NodeName = m.node
+		live.Claims, live.Nodes = append(live.Claims, nc), append(live.Nodes, node)
+	}
+	for _, pod := range e.pods {
+		pod = pod.DeepCopy()
+		for i := range pod.Spec.Volumes {
+			live.Attached[pod.UID] = append(live.Attached[pod.UID], ClaimOf(pod.Name, pod.Spec.Volumes[i]))
+		}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "app", Controller: ptr.To(true),
+			UID: types.UID(e.workloads[e.of[pod.UID]].Name)}}
+		live.Pods = append(live.Pods, pod)
+	}
+	return live, nil
 }

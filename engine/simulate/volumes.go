@@ -252,6 +252,15 @@ func (x *VolumeIndex) Attach(ctx context.Context, pod *corev1.Pod) (names []stri
 	return names
 }
 
+// Attached are the names of the claims of a pod that are of Linode, which a node attaches for it.
+func (x *VolumeIndex) Attached(ctx context.Context, pod *corev1.Pod) (names []string) {
+	for _, full := range x.Attach(ctx, pod) {
+		_, name, _ := strings.Cut(full, "/")
+		names = append(names, name)
+	}
+	return names
+}
+
 // OfLinode reports whether claims of a class are for Linode's volumes, and whether that is
 // known: of classes that are not given, those of LKE are, and what has none gets LKE's.
 func (x *VolumeIndex) OfLinode(class *string) (is, known bool) {

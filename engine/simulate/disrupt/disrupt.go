@@ -276,6 +276,9 @@ type Clock struct {
 // NewClock is a clock that stands at a Monday, long after any node was made.
 func NewClock() *Clock { return &Clock{now: time.Date(2100, time.January, 4, 0, 0, 0, 0, time.UTC)} }
 
+// ClockAt is a clock that stands at a time.
+func ClockAt(now time.Time) *Clock { return &Clock{now: now} }
+
 // Now implements clock.PassiveClock.
 func (c *Clock) Now() time.Time { return c.now }
 
