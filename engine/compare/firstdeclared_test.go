@@ -87,7 +87,8 @@ func TestClassDeclaredFirst(t *testing.T) {
 			if pool == "" {
 				pool = "team"
 			}
-			view := cluster{"LinodeNodeClass": tt.live, "NodeClaim": {claim("a", pool), claim("b", pool)}}
+			view := cluster{"LinodeNodeClass": tt.live, "NodeClaim": {claim("a", pool), claim("b", pool)},
+				"NodeOverlay": {`{"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "any"}}`}} // so that moves are unknown
 			if pool == "team" && tt.base == "" {
 				view["NodePool"] = []string{`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "team"},
 					"spec": {"template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass",

@@ -121,7 +121,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Objects = append(before.Objects, over...)
 	before.Others = undeclared(objects, nodes, before, after)
 	after.Others = before.Others
-	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster, notes)
+	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
+		simulated{head.Cluster, opts.Prices}, notes)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -163,7 +164,8 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	before.Others = append(undeclared(objects, nodes, before), undeclaredClasses(objects, before)...)
 	after.Others = undeclared(objects, nodes, before, after)
 	live := index(objects)
-	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster, notes)
+	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
+		simulated{head.Cluster, prices}, notes)
 	if err != nil {
 		return p, err
 	}
@@ -174,11 +176,22 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 
 // diff compares two states with the nodes of a cluster. It reads pods, to find what holds nodes and which pods depend on
 // labels that change in place, only if nodes are rolled by this change or an earlier one, or labels change in place.
-func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View,
+func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View, by simulated,
 	notes []string) (plan.Plan, error) {
 	p, err := plan.Diff(before, after)
 	if err != nil {
 		return p, err
+	}
+	if slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action != plan.Keep }) && len(after.Nodes) > 0 {
+		if after.Moves, err = movesOf(ctx, p, cluster, by, after.Now); err != nil {
+			return p, err
+		}
+		if p, err = plan.Diff(before, after); err != nil {
+			return p, err
+		}
+		if why := after.Moves.Unknown; why != "" && len(p.Summary().Removable) > 0 {
+			notes = append(notes, "Which nodes Karpenter removes or replaces because other capacity is cheaper or has room is unknown: "+why+".")
+		}
 	}
 	now := plan.State{Objects: live, Offers: after.Offers, Nodes: after.Nodes, Now: after.Now}
 	if p.Rolling, err = plan.Rolls(now); err != nil {

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -363,6 +364,10 @@ func (c drawn) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.
 }
 
 func (c drawn) Notes() []string { return nil }
+
+func (c drawn) Whole(context.Context) (clusters.Snapshot, string, error) {
+	return clusters.Snapshot{}, "it is drawn", nil
+}
 
 // draw makes random objects and edits them.
 type draw struct {

@@ -6,9 +6,12 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -18,6 +21,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -110,6 +115,28 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Ti
 	}
 	held, err := compare.Hold(nodes, read, now)
 	return held, nil, err
+}
+
+// Whole implements compare.View. Volumes are left out, so that more pods seem to fit on a node.
+func (v *nodePlanView) Whole(ctx context.Context) (found clusters.Snapshot, unknown string, err error) {
+	for _, kind := range []schemas.Object{*schemas.Overlay.Object, *schemas.Buffer.Object} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind+"List"))
+		switch err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); {
+		case meta.IsNoMatchError(err):
+		case err != nil:
+			return found, "", fmt.Errorf("list what consolidation depends on: %w", err)
+		case len(list.Items) > 0:
+			return found, fmt.Sprintf("the cluster has a %s, whose effect on consolidation is not simulated", kind.Kind), nil
+		}
+	}
+	found, err = clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
+		&policyv1.PodDisruptionBudgetList{}, &karpv1.NodePoolList{}, &linodev1alpha1.LinodeNodeClassList{},
+		&lkeplanv1alpha1.CapacityLimitList{}, &appsv1.DaemonSetList{})
+	if err != nil {
+		return found, "", fmt.Errorf("list what consolidation depends on: %w", err)
+	}
+	return found, "", nil
 }
 
 // Notes implements compare.View. It returns nothing, because a list that is refused is an error.

@@ -337,10 +337,7 @@ func (w *reader) attached(ctx context.Context) map[types.UID][]string {
 	names := map[types.UID][]string{}
 	for _, pod := range w.Pods {
 		if simulate.ClaimsVolumes(pod) {
-			for _, full := range w.volumes.Attach(ctx, pod) {
-				_, name, _ := strings.Cut(full, "/")
-				names[pod.UID] = append(names[pod.UID], name)
-			}
+			names[pod.UID] = w.volumes.Attached(ctx, pod)
 		}
 	}
 	return names

@@ -143,6 +143,7 @@ type loosener struct {
 	change int           // in the plan
 	least  consolidation // that a pool must allow
 	class  string        // the class whose pools the change affects; "" for all pools
+	hosts  bool          // it is about maintenance of hosts, which Moves does not know
 	fields []string      // the paths of the fields that loosen; nil for all
 }
 
@@ -152,9 +153,9 @@ type loosener struct {
 //   - Without the capacity of a buffer, nodes become empty, or their pods fit on fewer machines.
 //   - A class may allow consolidation at more times, or for a smaller saving.
 //   - A class may replace nodes earlier before maintenance of their hosts, even in pools without consolidation.
+//   - A pool, or a limits block, may add capacity to which Karpenter moves the pods of other pools (attractor).
 //
-// A new pool and a higher limit only add capacity. They do not count, although Karpenter may
-// then find a better place for the pods of a node that is under-utilized.
+// If it is known which nodes Karpenter moves, the nodes that it moves are the effect, whatever the reason.
 func (p *Plan) loosenOthers(base, head side) {
 	all := p.looseners(base, head)
 	pools, nodes := map[int]object{}, byPool(head.Nodes)
@@ -166,6 +167,10 @@ func (p *Plan) loosenOthers(base, head side) {
 		pools[i] = changedPool(c, base, head)
 	}
 	because := map[int][]string{}
+	if head.Moves.Known {
+		p.setMoves(base, head, pools)
+		all = slices.DeleteFunc(all, func(l loosener) bool { return !l.hosts })
+	}
 	for _, l := range all {
 		source := &p.Changes[l.change]
 		var loosened []int
@@ -199,10 +204,67 @@ func (p *Plan) loosenOthers(base, head side) {
 			source.Loosens = len(loosened) == 0 // the existing pools are unknown
 		}
 	}
+	if !head.Moves.Known {
+		p.attract(base, head, pools, because)
+	}
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Loosens {
 			c.Because = append(c.Because, because[i]...)
 			c.worsen(MayRemove, false)
+		}
+	}
+}
+
+// attract loosens the pools whose pods Karpenter may move to capacity that the change adds.
+func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]string) {
+	for _, a := range p.attractors(base, head) {
+		source, may, cannot := &p.Changes[a.change], []string(nil), map[string][]string{}
+		for i := range p.Changes {
+			c := &p.Changes[i]
+			pool, stays := pools[i]
+			if !stays || i == a.of || allows(pool) < consolidatesBalanced || c.Effect == Roll && !c.Partial ||
+				!a.concerns(changedPool(*c, base, side{State: head.State, others: base.others})) {
+				continue
+			}
+			if why := a.excludes(pool, head.Offers); why != "" {
+				if p.Changes[a.of].Action == Create { // of others, only what may happen is of interest
+					cannot[why] = append(cannot[why], c.Addr)
+				}
+				continue
+			}
+			may = append(may, c.Addr)
+			if c.Loosens = true; gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], source.Addr) {
+				because[i] = append(because[i], source.Addr)
+			}
+		}
+		to := &p.Changes[a.of]
+		to.Attracts = append(to.Attracts, attracts(a.adds, may, cannot)...)
+	}
+}
+
+// setMoves sets the effects of consolidation on pools to the nodes that Karpenter moves.
+func (p *Plan) setMoves(base, head side, pools map[int]object) {
+	var sources []string
+	for _, c := range p.Changes {
+		if c.Action != Keep {
+			sources = append(sources, c.Addr)
+		}
+	}
+	for i := range pools {
+		c := &p.Changes[i]
+		if c.Loosens = len(head.Moves.of(c.Name)) > 0; c.Loosens {
+			c.Because = append(c.Because, slices.DeleteFunc(slices.Clone(sources), func(addr string) bool {
+				return addr == c.Addr || slices.Contains(c.Because, addr)
+			})...)
+			continue
+		}
+		for j, f := range c.Fields {
+			if f.Effect == MayRemove {
+				c.Fields[j].Effect = InPlace
+			}
+		}
+		if c.Effect == MayRemove {
+			c.Effect = InPlace
 		}
 	}
 }
@@ -297,7 +359,7 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 				continue
 			}
 			if maintenanceLead(now.class) > maintenanceLead(was) {
-				all = append(all, loosener{change: i, class: c.Name, fields: []string{"spec.replaceBeforeMaintenance"}})
+				all = append(all, loosener{change: i, class: c.Name, hosts: true, fields: []string{"spec.replaceBeforeMaintenance"}})
 			}
 			if fields := consolidatesMore(was, now.class); fields != nil {
 				all = append(all, loosener{change: i, least: consolidatesEmpty, class: c.Name, fields: fields})

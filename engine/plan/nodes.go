@@ -53,8 +53,10 @@ type Impact struct {
 	Deleted int  // deleted immediately: with the pool, or because it has fewer replicas
 	// Relabeled are the nodes whose labels or annotations change in place, including nodes that are replaced for another field.
 	Relabeled int
-	// Removable are other nodes that Karpenter may remove or replace because of the change, within the budgets.
+	// Removable are other nodes that Karpenter may remove or replace because of the change, within the budgets: those of Moves,
+	// if what Karpenter does is known.
 	Removable int
+	Moves     []Move
 	// Elsewhere reports that the pool is draining: nodes of other pools replace its nodes.
 	Elsewhere bool
 	// Upgrade is the old and the new Kubernetes version of the rolled nodes: v1.33.4+lke2 → v1.34.1+lke1; "" if it stays.
@@ -150,7 +152,7 @@ func (p *Plan) setImpact(base, head side) error {
 			// A key has left the list of keys that change in place, and nodes do not have its value yet.
 			c.worsen(Roll, true)
 		}
-		if c.Action == Create && was.pool != nil && asks.pool != nil && loosensAny(was.pool, asks.pool) {
+		if c.Action == Create && was.pool != nil && asks.pool != nil && !head.Moves.Known && loosensAny(was.pool, asks.pool) {
 			c.Loosens = true
 			c.worsen(MayRemove, false)
 		}
@@ -162,6 +164,9 @@ func (p *Plan) setImpact(base, head side) error {
 		}
 		if c.Loosens {
 			c.Impact.Removable = max(0, removable(asks, was, pools[c.Name])-c.Impact.Deleted)
+		}
+		if head.Moves.Known {
+			c.Impact.move(asks, was, pools[c.Name], head.Moves)
 		}
 	}
 	return nil
@@ -179,6 +184,24 @@ func removable(after, before judge, nodes []Node) (n int) {
 		}
 	}
 	return n
+}
+
+// move counts the nodes of a pool that Karpenter moves because of the change. Nodes whose hosts have maintenance may be any, and
+// stay counted.
+func (im *Impact) move(after, before judge, nodes []Node, all Moves) {
+	of := all.of(after.name)
+	moves := map[string]bool{}
+	for _, n := range nodes {
+		if m, moved := of[n.Name]; moved && !after.replaces(before, n) {
+			im.Moves, moves[n.Name] = append(im.Moves, m), true
+		}
+	}
+	im.Removable = max(0, len(im.Moves)-im.Deleted)
+	for _, n := range nodes {
+		if !moves[n.Name] && !after.replaces(before, n) && after.leads[n.Class] > before.leads[n.Class] {
+			im.Removable++
+		}
+	}
 }
 
 // roll computes which nodes of a pool are replaced, when, and what blocks them.
@@ -273,6 +296,7 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 
 // judge decides whether the nodes of one pool match it.
 type judge struct {
+	name         string
 	pool         *karpv1.NodePool // nil: none, or unknown
 	allows       consolidation
 	template     func() inplace.Template
@@ -301,7 +325,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}
-		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
+		j := judge{name: o.Name(), classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
 			allows: allows(o)}
 		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()

@@ -40,6 +40,7 @@ type State struct {
 	// revision; nil if there are none.
 	Unheld func(pool map[string]any) map[string]any
 	Nodes  []Node    // nil if no cluster was read
+	Moves  Moves     // of the nodes, after the change; of a head
 	Now    time.Time // when budgets and expiry are evaluated; zero: they are not
 }
 
@@ -129,8 +130,11 @@ type Change struct {
 	// Released is the last state of a forgotten pool; nil if it does not change.
 	Released map[string]any
 	// Because names other objects whose changes roll the pool, or may remove its nodes: its class, an overlay, a buffer, a
-	// pool with another weight.
+	// pool that adds capacity.
 	Because []string
+	// Attracts says of a pool that adds capacity for which other pools it may attract pods, and for which not, and why; none if
+	// it is known which nodes Karpenter moves.
+	Attracts []string
 	// Before and After are the range of the monthly cost of a pool; nil if there is no
 	// pool. Current is the cost of its nodes; nil if no cluster was read, or the price of one is
 	// not known.

@@ -110,7 +110,8 @@ type resourceChange struct {
 	Loosens  bool              `json:"loosens,omitempty" doc:"Whether Karpenter may also remove nodes that the effect keeps."`
 	Prune    plan.RemovalStage `json:"prune,omitempty" doc:"The removal of a pool. condemn: the pool is no longer declared, drains its nodes within its budgets, and is deleted after them. drained: all its nodes have drained, and it is deleted. reprieve: the pool was draining, is declared again, and keeps its remaining nodes."`
 	Outside  bool              `json:"outside,omitempty" doc:"True for a pool that the directory does not declare, and whose nodes are replaced because of their class. Its address is its kind and name, such as NodePool batch."`
-	Because  []string          `json:"because,omitempty" doc:"The other objects because of which nodes of this pool are or may be replaced or removed: the addresses of its class, of overlays, buffers and pools with another weight."`
+	Because  []string          `json:"because,omitempty" doc:"The other objects because of which nodes of this pool are or may be replaced or removed: the addresses of its class, of overlays and buffers, and of pools that add capacity."`
+	Attracts []string          `json:"attracts,omitempty" doc:"For a pool that adds capacity, if the pods of the cluster are unknown: for which other pools it may attract pods, and for which not, with the reason."`
 	Fields   []field           `json:"fields" doc:"What changes, by path."`
 	Impact   *impact           `json:"impact,omitempty" doc:"What happens to the nodes of a pool."`
 	Cost     *cost             `json:"cost,omitempty" doc:"The cost of a pool."`
@@ -164,7 +165,7 @@ func resourceChangeOf(c plan.Change) resourceChange {
 		Object: object{c.APIVersion, c.Kind, c.Name, c.UID}, Source: sourceOf(c.Source),
 		Change: alteration{Actions: []plan.Action{c.Action}, Before: c.Old, After: c.New},
 		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Loosens: c.Loosens, Prune: c.Prune,
-		Outside: c.Outside, Because: c.Because,
+		Outside: c.Outside, Because: c.Because, Attracts: c.Attracts,
 		Fields: []field{}, Impact: impactOf(c.Impact),
 	}
 	for _, f := range c.Fields {
@@ -243,6 +244,15 @@ type impact struct {
 	Upgrade   string        `json:"kubernetes_version,omitempty" doc:"Old and new version of the replaced nodes."`
 	Budget    *budgetReport `json:"budget,omitempty" doc:"When the budgets allow the replacements."`
 	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
+	Moves     []nodeMove    `json:"moves,omitempty" doc:"The nodes that Karpenter's consolidation removes or replaces because of the change, if the pods of the cluster are known."`
+}
+
+type nodeMove struct {
+	Node  string   `json:"node" doc:"The name of the NodeClaim."`
+	Plan  string   `json:"plan_type"`
+	To    []string `json:"replaced_by,omitempty" doc:"Pool and plan type of the new nodes; absent if the pods fit on other nodes."`
+	Pods  int      `json:"pods" doc:"How many pods move, with those of other nodes that go in the same step."`
+	Saves amount   `json:"saves_monthly" doc:"In dollars, with other nodes that go in the same step."`
 }
 
 type nodeCount struct {
@@ -286,6 +296,15 @@ type rolling struct {
 	Condemned *removal      `json:"condemned,omitempty" doc:"The removal of a pool that is no longer declared: it drains its nodes and is then deleted."`
 	Budget    *budgetReport `json:"budget,omitempty"`
 	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
+	Moves     []nodeMove    `json:"moves,omitempty" doc:"The nodes that Karpenter's consolidation removes or replaces because of the change, if the pods of the cluster are known."`
+}
+
+type move struct {
+	Node  string   `json:"node" doc:"The name of the NodeClaim."`
+	Plan  string   `json:"plan_type"`
+	To    []string `json:"replaced_by,omitempty" doc:"Pool and plan type of the new nodes; absent if the pods fit on other nodes."`
+	Pods  int      `json:"pods" doc:"How many pods move, with those of other nodes that go in the same step."`
+	Saves amount   `json:"saves_monthly" doc:"In dollars, with other nodes that go in the same step."`
 }
 
 // removal is the start of the removal of a pool, and its expected end.
@@ -341,6 +360,9 @@ func impactOf(im *plan.Impact) *impact {
 		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Relabeled, im.Removable, im.Expiring}
 	}
 	r.Budget, r.Holds = budgetOf(im.Pace), holdsOf(im.Holds)
+	for _, m := range im.Moves {
+		r.Moves = append(r.Moves, nodeMove{m.Node, m.Plan, m.To, m.Pods, amount(Dollars(m.Saves))})
+	}
 	return r
 }
 

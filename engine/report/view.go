@@ -100,6 +100,12 @@ func (v escaper) entry(e entry, path func(string) string) entryView {
 		entry: e, Addr: v(e.Addr), Place: at(e.Source, path), Others: v.others(e), Headline: v.headline(e.Change),
 		Consequence: v.consequenceOf(e), Obstacles: v.obstacles(e.Impacts()), Costs: costRows(e.Change),
 	}
+	for _, c := range append([]plan.Change{e.Change}, e.More...) {
+		row.Obstacles = append(row.Obstacles, v.moves(c.Impact)...)
+	}
+	for _, text := range e.Attracts {
+		row.Obstacles = append(row.Obstacles, v(text))
+	}
 	for _, found := range e.Conflicts {
 		row.Conflicts = append(row.Conflicts, v.conflict(found))
 	}
@@ -176,8 +182,8 @@ func sameness(c plan.Change) string {
 	add(c.Kind)
 	add(c.Action)
 	add(c.Effect, c.Partial, c.Prune, c.Loosens)
-	for _, addr := range c.Because {
-		add(addr)
+	for _, text := range slices.Concat(c.Because, c.Attracts) {
+		add(text)
 	}
 	for _, f := range c.Fields {
 		add(f.Path)

@@ -256,6 +256,8 @@ func unrolled(im *plan.Impact, nodes string) string {
 	switch {
 	case im.Deleted > 0:
 		return fmt.Sprintf("%d of %s are deleted immediately", im.Deleted, nodes) + alsoRemovable(im)
+	case len(im.Moves) > 0 && im.Removable == len(im.Moves):
+		return fmt.Sprintf("Karpenter removes or replaces %d of %s", im.Removable, nodes)
 	case im.Removable > 0:
 		return fmt.Sprintf("up to %d of %s may be removed", im.Removable, nodes)
 	case im.Relabeled > 0:
@@ -266,10 +268,40 @@ func unrolled(im *plan.Impact, nodes string) string {
 
 // alsoRemovable counts the other nodes that may be removed; "" if there are none.
 func alsoRemovable(im *plan.Impact) string {
-	if im.Removable == 0 {
+	switch {
+	case im.Removable == 0:
 		return ""
+	case im.Removable == len(im.Moves):
+		return fmt.Sprintf("; Karpenter removes or replaces %d more", im.Removable)
 	}
 	return fmt.Sprintf("; up to %d more may be removed", im.Removable)
+}
+
+// mostMoves is how many nodes that Karpenter moves are named for a pool.
+const mostMoves = 10
+
+// moves are the nodes of pools that Karpenter removes or replaces because other capacity is cheaper or has room.
+func (v escaper) moves(im *plan.Impact) (list []string) {
+	if im == nil {
+		return nil
+	}
+	for i, m := range im.Moves {
+		if i == mostMoves {
+			return append(list, fmt.Sprintf("and %d more nodes", len(im.Moves)-i))
+		}
+		text := fmt.Sprintf("node %s (%s): ", v(m.Node), v(m.Plan))
+		if len(m.To) > 0 {
+			text += "replaced by " + v.list(m.To)
+		} else {
+			text += "removed, because its pods fit on other nodes"
+		}
+		text += "; " + diag.Counted(m.Pods, "pod") + " moved"
+		if m.Saves > 0 {
+			text += fmt.Sprintf("; saves %s a month", m.Saves.Text())
+		}
+		list = append(list, text)
+	}
+	return list
 }
 
 // replaced is the verb for nodes that roll.
