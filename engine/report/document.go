@@ -296,15 +296,6 @@ type rolling struct {
 	Condemned *removal      `json:"condemned,omitempty" doc:"The removal of a pool that is no longer declared: it drains its nodes and is then deleted."`
 	Budget    *budgetReport `json:"budget,omitempty"`
 	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
-	Moves     []nodeMove    `json:"moves,omitempty" doc:"The nodes that Karpenter's consolidation removes or replaces because of the change, if the pods of the cluster are known."`
-}
-
-type move struct {
-	Node  string   `json:"node" doc:"The name of the NodeClaim."`
-	Plan  string   `json:"plan_type"`
-	To    []string `json:"replaced_by,omitempty" doc:"Pool and plan type of the new nodes; absent if the pods fit on other nodes."`
-	Pods  int      `json:"pods" doc:"How many pods move, with those of other nodes that go in the same step."`
-	Saves amount   `json:"saves_monthly" doc:"In dollars, with other nodes that go in the same step."`
 }
 
 // removal is the start of the removal of a pool, and its expected end.
