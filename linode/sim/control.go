@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 //	GET    /simulator/stats                      counters, see [Stats]
 //	GET    /simulator/calls                      the call log, see [Call]
 //	GET    /simulator/state                      clusters, their pools, and instances
-//	POST   /simulator/faults                     inject a [Fault]
+//	POST   /simulator/faults                     inject a [Fault], or a list of them
 //	DELETE /simulator/faults                     end all faults
 //	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
 //	GET    /simulator/linodes                    Linodes of no LKE pool, and how they joined: see [Linode]
@@ -81,13 +82,21 @@ func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
-	var f Fault
-	if !given(w, r, &f) {
+	body := bufio.NewReader(r.Body)
+	r.Body = io.NopCloser(body)
+	faults := make([]Fault, 1)
+	var into any = &faults[0]
+	if first, err := body.Peek(1); err == nil && first[0] == '[' {
+		into = &faults
+	}
+	if !given(w, r, into) {
 		return
 	}
-	if err := s.Inject(f); err != nil {
-		complain(w, http.StatusBadRequest, err)
-		return
+	for _, f := range faults {
+		if err := s.Inject(f); err != nil {
+			complain(w, http.StatusBadRequest, err)
+			return
+		}
 	}
 	done(w, r, true)
 }
