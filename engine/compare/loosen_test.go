@@ -63,6 +63,9 @@ func TestLoosening(t *testing.T) {
 		"  disruption {\n    consolidate_after = \"Never\"\n  }\n}\n"
 	const all = `requirements = {}`
 	merging := []string{"merged", "web"}
+	labelled := func(tier string) string {
+		return fmt.Sprintf("in_place = [\"example.com/tier\"]\nlabels = { \"example.com/tier\" = %q }", tier)
+	}
 	tests := []struct {
 		name             string
 		before, after    string // lines of pool web
@@ -165,6 +168,8 @@ func TestLoosening(t *testing.T) {
 		// What removes no node.
 		{name: "a lower limit", before: "limits = { cpu = 400 }", after: "limits = { cpu = 1 }"},
 		{name: "a higher limit", before: "limits = { cpu = 1 }", after: "limits = { cpu = 400 }", want: []string{"merged"}},
+		{name: "a higher limit, and a new label", before: "limits = { cpu = 1 }", after: "limits = { cpu = 400 }\nlabels = { a = \"b\" }",
+			want: []string{"merged"}, effect: plan.Roll, moved: 3},
 		{name: "labels of the object", before: "", after: "metadata {\n  labels = { a = \"b\" }\n}"},
 		{name: "a new pool", and: "pool \"new\" {\n  node_class = node_class.default\n  requirements = { cpu = 2 }\n}\n", want: merging, removable: 3},
 		// Other objects.
@@ -188,6 +193,11 @@ func TestLoosening(t *testing.T) {
 				"pool \"new\" {\n  node_class = node_class.default\n  requirements = { cpu = 2 }\n}\n", want: merging},
 		{name: "labels of an overlay", more: overlay(all + "\nprice = \"9\""),
 			and: overlay(all + "\nprice = \"9\"\nmetadata {\n  labels = { a = \"b\" }\n}")},
+		{name: "a label in place that an overlay selects", before: labelled("iron"), after: labelled("gold"), want: merging,
+			without: true, more: overlay("requirements = { \"example.com/tier\" = \"gold\", cpu = 16 }\nprice = \"0.001\""),
+			and: overlay("requirements = { \"example.com/tier\" = \"gold\", cpu = 16 }\nprice = \"0.001\"")},
+		{name: "a label in place that no overlay selects", before: labelled("iron"), after: labelled("gold"), without: true,
+			more: overlay("requirements = { cpu = 16 }\nprice = \"0.001\""), and: overlay("requirements = { cpu = 16 }\nprice = \"0.001\"")},
 		{name: "a buffer is gone", more: buffer("replicas = 2"), want: []string{"empty", "merged", "web"}, removable: 3},
 		{name: "a smaller buffer", more: buffer("replicas = 2"), and: buffer("replicas = 1"),
 			want: []string{"empty", "merged", "web"}, removable: 3},

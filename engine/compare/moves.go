@@ -25,6 +25,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
+// Whole is all that determines which nodes Karpenter removes or replaces.
+type Whole struct {
+	clusters.Snapshot
+	// Overlays are the NodeOverlays of the cluster, perhaps without their spec.
+	Overlays []map[string]any
+	// Unknown is why it is not known, as a sentence without a period; "" if it is.
+	Unknown string
+}
+
 // simulated is where the disruption of Karpenter is simulated.
 type simulated struct {
 	cluster config.Cluster
@@ -37,16 +46,16 @@ const longestSimulation = time.Minute
 
 // movesOf simulates which nodes Karpenter moves only after a plan.
 func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.Time) (plan.Moves, error) {
+	whole, err := in.Whole(ctx)
+	if err != nil || whole.Unknown != "" {
+		return plan.Moves{Unknown: whole.Unknown, Overlays: whole.Overlays}, err
+	}
 	for _, c := range p.Changes {
 		if c.Action != plan.Keep && (c.Kind == schemas.Overlay.Object.Kind || c.Kind == schemas.Buffer.Object.Kind) {
-			return plan.Moves{Unknown: fmt.Sprintf("the effect of a %s on consolidation is not simulated", c.Kind)}, nil
+			return plan.Moves{Unknown: notSimulated(c.Kind)}, nil
 		}
 	}
-	whole, unknown, err := in.Whole(ctx)
-	if err != nil || unknown != "" {
-		return plan.Moves{Unknown: unknown}, err
-	}
-	live := simulate.Live{Snapshot: whole, Catalog: by.prices, Attached: map[types.UID][]string{}}
+	live := simulate.Live{Snapshot: whole.Snapshot, Catalog: by.prices, Attached: map[types.UID][]string{}}
 	live.Region, live.Tier = whole.Region()
 	if by.cluster.Region != "" {
 		live.Region = by.cluster.Region
@@ -60,7 +69,7 @@ func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.T
 			live.Attached[pod.UID] = volumes.Attached(ctx, pod)
 		}
 	}
-	before, after, err := sidesOf(p, whole)
+	before, after, err := sidesOf(p, whole.Snapshot)
 	if err != nil {
 		return plan.Moves{}, err
 	}
@@ -132,28 +141,30 @@ func sidesOf(p plan.Plan, whole clusters.Snapshot) (before, after []map[string]a
 	return before, after, err
 }
 
+// notSimulated is why moves are unknown in a cluster with an object of a kind.
+func notSimulated(kind string) string {
+	return fmt.Sprintf("the effect of a %s on consolidation is not simulated", kind)
+}
+
 // Whole implements View: what this user may not list is unknown.
-func (l *live) Whole(ctx context.Context) (found clusters.Snapshot, unknown string, err error) {
-	for _, kind := range []schemas.Object{*schemas.Overlay.Object, *schemas.Buffer.Object} {
-		objects, err := l.Objects(ctx, kind)
-		switch {
-		case apierrors.IsForbidden(err):
-			return found, fmt.Sprintf("this user may not list %s", clusters.Refused(err)), nil
-		case err != nil:
-			return found, "", err
-		case len(objects) > 0:
-			return found, fmt.Sprintf("the cluster has a %s, whose effect on consolidation is not simulated", kind.Kind), nil
+func (l *live) Whole(ctx context.Context) (found Whole, err error) {
+	if found.Overlays, err = l.Objects(ctx, *schemas.Overlay.Object); len(found.Overlays) > 0 {
+		found.Unknown = notSimulated(schemas.Overlay.Object.Kind)
+	}
+	if err == nil {
+		var buffers []map[string]any
+		if buffers, err = l.Objects(ctx, *schemas.Buffer.Object); len(buffers) > 0 {
+			found.Unknown = notSimulated(schemas.Buffer.Object.Kind)
 		}
 	}
-	found, err = clusters.Load(ctx, l.cluster, clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools,
-		clusters.KindDaemonSets, clusters.KindNamespaces, clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses)
-	if err != nil {
-		return found, "", err
+	if err == nil && found.Unknown == "" {
+		found.Snapshot, err = clusters.Load(ctx, l.cluster, clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools,
+			clusters.KindDaemonSets, clusters.KindNamespaces, clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses)
+		// Without volumes, more pods seem to fit on a node, so that more nodes seem to go.
+		found.Unknown = found.Unread(clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools, clusters.KindDaemonSets)
 	}
-	// Without volumes, more pods seem to fit on a node, so that more nodes seem to go.
-	unknown = found.Unread(clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools, clusters.KindDaemonSets)
-	if unknown != "" {
-		return found, unknown, nil
+	if err != nil || found.Unknown != "" {
+		return found, forbidden(&found, err)
 	}
 	from := viewed{l}
 	found.Claims, err = clusters.List[karpv1.NodeClaim](ctx, from, "karpenter.sh/v1", "NodeClaim")
@@ -163,13 +174,21 @@ func (l *live) Whole(ctx context.Context) (found clusters.Snapshot, unknown stri
 	if err == nil {
 		found.Limits, err = clusters.List[lkeplanv1alpha1.CapacityLimit](ctx, from, schemas.Limits.Object.APIVersion, schemas.Limits.Object.Kind)
 	}
-	if apierrors.IsForbidden(err) {
-		return found, fmt.Sprintf("this user may not list %s", clusters.Refused(err)), nil
+	return found, forbidden(&found, err)
+}
+
+// forbidden makes a list that the user may not read a reason why moves are unknown.
+func forbidden(found *Whole, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
 	}
-	return found, "", err
+	found.Unknown = fmt.Sprintf("this user may not list %s", clusters.Refused(err))
+	return nil
 }
 
 // Whole implements View. A snapshot does not say which pods run on which node.
-func (t taken) Whole(context.Context) (clusters.Snapshot, string, error) {
-	return clusters.Snapshot{}, "the snapshot does not say on which nodes the pods run", nil
+func (t taken) Whole(ctx context.Context) (found Whole, err error) {
+	found.Unknown = "the snapshot does not say on which nodes the pods run"
+	found.Overlays, err = t.Objects(ctx, *schemas.Overlay.Object)
+	return found, err
 }

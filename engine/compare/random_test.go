@@ -35,7 +35,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -365,9 +364,7 @@ func (c drawn) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.
 
 func (c drawn) Notes() []string { return nil }
 
-func (c drawn) Whole(context.Context) (clusters.Snapshot, string, error) {
-	return clusters.Snapshot{}, "it is drawn", nil
-}
+func (c drawn) Whole(context.Context) (Whole, error) { return Whole{Unknown: "it is drawn"}, nil }
 
 // draw makes random objects and edits them.
 type draw struct {

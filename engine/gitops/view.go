@@ -118,25 +118,30 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Ti
 }
 
 // Whole implements compare.View. Volumes are left out, so that more pods seem to fit on a node.
-func (v *nodePlanView) Whole(ctx context.Context) (found clusters.Snapshot, unknown string, err error) {
+func (v *nodePlanView) Whole(ctx context.Context) (found compare.Whole, err error) {
 	for _, kind := range []schemas.Object{*schemas.Overlay.Object, *schemas.Buffer.Object} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind+"List"))
-		switch err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); {
-		case meta.IsNoMatchError(err):
-		case err != nil:
-			return found, "", fmt.Errorf("list what consolidation depends on: %w", err)
-		case len(list.Items) > 0:
-			return found, fmt.Sprintf("the cluster has a %s, whose effect on consolidation is not simulated", kind.Kind), nil
+		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil && !meta.IsNoMatchError(err) {
+			return found, fmt.Errorf("list what consolidation depends on: %w", err)
+		}
+		for _, o := range list.Items {
+			found.Unknown = fmt.Sprintf("the effect of a %s on consolidation is not simulated", kind.Kind)
+			if kind == *schemas.Overlay.Object {
+				found.Overlays = append(found.Overlays, map[string]any{"metadata": map[string]any{"name": o.Name}})
+			}
 		}
 	}
-	found, err = clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
+	if found.Unknown != "" {
+		return found, nil
+	}
+	found.Snapshot, err = clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
 		&policyv1.PodDisruptionBudgetList{}, &karpv1.NodePoolList{}, &linodev1alpha1.LinodeNodeClassList{},
 		&lkeplanv1alpha1.CapacityLimitList{}, &appsv1.DaemonSetList{})
 	if err != nil {
-		return found, "", fmt.Errorf("list what consolidation depends on: %w", err)
+		return found, fmt.Errorf("list what consolidation depends on: %w", err)
 	}
-	return found, "", nil
+	return found, nil
 }
 
 // Notes implements compare.View. It returns nothing, because a list that is refused is an error.

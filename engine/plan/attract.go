@@ -15,6 +15,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Move is what Karpenter does with a node only after a change, because other capacity is cheaper or has room.
@@ -31,6 +32,8 @@ type Moves struct {
 	Nodes []Move // by pool and name
 	// Unknown is why it is not known, as a sentence without a period; "" if no cluster was read.
 	Unknown string
+	// Overlays are the NodeOverlays of the cluster. One without a spec selects by any label.
+	Overlays []map[string]any
 }
 
 // of are the moves of a pool, by the names of NodeClaims.
@@ -56,6 +59,25 @@ type attractor struct {
 	offers   []Offer           // that it adds; nil if they are unknown
 	existing bool              // its nodes do not depend on pods, or exist: their room costs nothing
 	labels   map[string]string // that pods of other pools must select, if only labels are new
+}
+
+// overlaid reports whether an overlay selects nodes by one of some labels, so that their prices and sizes change with it.
+func overlaid(labels []string, base, head side) bool {
+	selects := func(overlay map[string]any) bool {
+		spec := manifest.Map(overlay, "spec")
+		requirements, _ := spec["requirements"].([]any)
+		return spec == nil || slices.ContainsFunc(requirements, func(r any) bool {
+			fields, _ := r.(map[string]any)
+			key, _ := fields["key"].(string)
+			return slices.Contains(labels, key)
+		})
+	}
+	for _, o := range slices.Concat(base.objects, head.objects) {
+		if o.Kind() == schemas.Overlay.Object.Kind && selects(o.Defaulted) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(head.Moves.Overlays, selects)
 }
 
 // attractors are the changes of a plan that add capacity.
@@ -113,8 +135,6 @@ func added(old, now object, offers []Offer) (what string, of []Offer) {
 		return "it has nodes again", all
 	case len(withoutTaints(before, after)) > 0:
 		return "it has fewer taints", nil
-	case len(newLabels(before, after)) > 0:
-		return otherLabels, nil
 	}
 	had := Admitted(offers, old.requirements())
 	fresh := slices.DeleteFunc(slices.Clone(all), func(o Offer) bool {
@@ -136,6 +156,9 @@ func added(old, now object, offers []Offer) (what string, of []Offer) {
 		if most, limited := after.Spec.Limits[name]; !limited || most.Cmp(limit) > 0 {
 			return "its limits are larger", all
 		}
+	}
+	if len(newLabels(before, after)) > 0 { // which concerns fewer pools than the other reasons
+		return otherLabels, nil
 	}
 	return "", nil
 }
@@ -182,9 +205,8 @@ func (a attractor) concerns(other object) bool {
 }
 
 // excludes says of pods that run in another pool why the capacity cannot be for them, as far as the pools alone say; "" if it
-// may be.
-// A taint counts, because pods tolerate the taints of their own pool. A label does not: a pod that selects
-// no label runs anywhere.
+// may be. A taint counts, because pods tolerate the taints of their own pool. A label does not: a pod that selects no label
+// runs anywhere.
 func (a attractor) excludes(other object, offers []Offer) string {
 	if other.pool == nil {
 		return ""

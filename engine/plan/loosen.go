@@ -150,6 +150,7 @@ type loosener struct {
 // loosenOthers applies the effects of other objects to the pools that exist before and after a change:
 //   - An overlay, or a new order of the pools by weight, changes which machines are cheaper, for the nodes of all pools: a
 //     replacement may be in any pool (karpenter v1.14.1, SimulateScheduling).
+//   - The same goes for a label that changes in place, if an overlay selects by it.
 //   - Without the capacity of a buffer, nodes become empty, or their pods fit on fewer machines.
 //   - A class may allow consolidation at more times, or for a smaller saving.
 //   - A class may replace nodes earlier before maintenance of their hosts, even in pools without consolidation.
@@ -217,11 +218,15 @@ func (p *Plan) loosenOthers(base, head side) {
 
 // attract loosens the pools whose pods Karpenter may move to capacity that the change adds.
 func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]string) {
+	nodes := byPool(head.Nodes)
 	for _, a := range p.attractors(base, head) {
 		source, may, cannot := &p.Changes[a.change], []string(nil), map[string][]string{}
 		for i := range p.Changes {
 			c := &p.Changes[i]
 			pool, stays := pools[i]
+			if head.Nodes != nil && len(nodes[c.Name]) == 0 {
+				continue
+			}
 			if !stays || i == a.of || allows(pool) < consolidatesBalanced || c.Effect == Roll && !c.Partial ||
 				!a.concerns(changedPool(*c, base, side{State: head.State, others: base.others})) {
 				continue
@@ -242,7 +247,15 @@ func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]
 	}
 }
 
-// setMoves sets the effects of consolidation on pools to the nodes that Karpenter moves.
+// loosensDisruption reports whether the disruption settings of a pool change such that more nodes may go, or sooner.
+func (c Change) loosensDisruption() bool {
+	return slices.ContainsFunc(c.Fields, func(f Field) bool {
+		return f.Effect == MayRemove && strings.HasPrefix(f.Path, "spec.disruption")
+	})
+}
+
+// setMoves sets the effects of consolidation on pools to the nodes that Karpenter moves. A change of disruption settings
+// keeps its effect on all nodes of the pool, because nodes that would go in any case may go sooner, or more at a time.
 func (p *Plan) setMoves(base, head side, pools map[int]object) {
 	var sources []string
 	for _, c := range p.Changes {
@@ -252,6 +265,9 @@ func (p *Plan) setMoves(base, head side, pools map[int]object) {
 	}
 	for i := range pools {
 		c := &p.Changes[i]
+		if c.loosensDisruption() {
+			continue
+		}
 		if c.Loosens = len(head.Moves.of(c.Name)) > 0; c.Loosens {
 			c.Because = append(c.Because, slices.DeleteFunc(slices.Clone(sources), func(addr string) bool {
 				return addr == c.Addr || slices.Contains(c.Because, addr)
@@ -275,7 +291,7 @@ func (l loosener) loosens(path string) bool {
 		return strings.HasPrefix(path, "spec.")
 	}
 	return slices.ContainsFunc(l.fields, func(field string) bool {
-		return path == field || strings.HasPrefix(path, field+".") || strings.HasPrefix(field, path+".")
+		return path == field || strings.HasPrefix(path, field+".") || strings.HasPrefix(path, field+"[") || strings.HasPrefix(field, path+".")
 	})
 }
 
@@ -352,6 +368,9 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		case schemas.Pool.Object.Kind:
 			if c.Action == Update && changed(weight) && reordered {
 				all = append(all, loosener{change: i, least: consolidatesBalanced, fields: []string{weight}})
+			}
+			if labels := c.LabelsInPlace(); len(labels) > 0 && overlaid(labels, base, head) {
+				all = append(all, loosener{change: i, least: consolidatesBalanced, fields: []string{"spec.template.metadata.labels"}})
 			}
 		case schemas.NodeClass.Object.Kind:
 			was := base.class(c.Key())

@@ -165,8 +165,14 @@ func (p *Plan) setImpact(base, head side) error {
 		if c.Loosens {
 			c.Impact.Removable = max(0, removable(asks, was, pools[c.Name])-c.Impact.Deleted)
 		}
-		if head.Moves.Known {
-			c.Impact.move(asks, was, pools[c.Name], head.Moves)
+		of := head.Moves.of(c.Name)
+		for _, n := range pools[c.Name] {
+			if m, moved := of[n.Name]; moved && !asks.replaces(was, n) {
+				c.Impact.Moves = append(c.Impact.Moves, m)
+			}
+		}
+		if head.Moves.Known && !c.loosensDisruption() {
+			c.Impact.countMoves(asks, was, pools[c.Name])
 		}
 	}
 	return nil
@@ -186,15 +192,12 @@ func removable(after, before judge, nodes []Node) (n int) {
 	return n
 }
 
-// move counts the nodes of a pool that Karpenter moves because of the change. Nodes whose hosts have maintenance may be any, and
-// stay counted.
-func (im *Impact) move(after, before judge, nodes []Node, all Moves) {
-	of := all.of(after.name)
+// countMoves counts the nodes of a pool that Karpenter removes or replaces because of the change: those that it moves, and those
+// whose hosts have maintenance, which may be any.
+func (im *Impact) countMoves(after, before judge, nodes []Node) {
 	moves := map[string]bool{}
-	for _, n := range nodes {
-		if m, moved := of[n.Name]; moved && !after.replaces(before, n) {
-			im.Moves, moves[n.Name] = append(im.Moves, m), true
-		}
+	for _, m := range im.Moves {
+		moves[m.Node] = true
 	}
 	im.Removable = max(0, len(im.Moves)-im.Deleted)
 	for _, n := range nodes {
@@ -296,7 +299,6 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 
 // judge decides whether the nodes of one pool match it.
 type judge struct {
-	name         string
 	pool         *karpv1.NodePool // nil: none, or unknown
 	allows       consolidation
 	template     func() inplace.Template
@@ -325,7 +327,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}
-		j := judge{name: o.Name(), classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
+		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
 			allows: allows(o)}
 		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()

@@ -82,6 +82,8 @@ func TestMoves(t *testing.T) {
 		{"a budget that opens", "2x1cpu,2Gi", shut + cheap("weight = 50"), web + cheap("weight = 50"),
 			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
 		{"a budget of zero", "2x1cpu,2Gi", shut, shut + cheap("weight = 50"), nil, ""},
+		{"a node that goes without the change", "2x1cpu,2Gi", web + cheap("weight = 50"),
+			web + cheap("weight = 50") + pool("more", `class = "standard", cpu = 2`, `taints = ["a=b:NoSchedule"]`), nil, web},
 		{"a pool that is deleted makes no other move", "2x1cpu,2Gi", web + cheap(`taints = ["a=b:NoSchedule"]`), web, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -156,4 +159,181 @@ func TestPlannedMovesAreTheNodesThatGo(t *testing.T) {
 	s.until("those nodes have gone", 5*time.Minute, func(now state) bool {
 		return len(nodesOf(now, "web")) == 0 && now.running == 2 && now.matched()
 	})
+}
+
+var (
+	movesSeed   = flag.Uint64("moves", 1, "what the worlds of TestDrawnChangesMoveTheNodesThatPlansName are drawn from")
+	movesWorlds = flag.Int("moves-worlds", 20, "how many worlds are drawn")
+)
+
+// movesWorld is a pool with pods that no other world can run, and a change.
+type movesWorld struct {
+	name                 string
+	start, before, after string // blocks, in the order in which they are applied
+	pods                 string
+}
+
+// drawMovesWorld draws a world: a change that makes Karpenter move nodes, or one that looks alike and does not.
+func drawMovesWorld(r *rand.Rand, i int) movesWorld {
+	pool := func(name, class, cpu, more, disruption string) string {
+		return fmt.Sprintf("pool \"%s%02d\" {\n  node_class = node_class.default\n  requirements = { class = %q, cpu = %s }\n"+
+			"  taints = [\"world=w%02d:NoSchedule\"%s]\n  disruption {\n%s\n  }\n}\n", name, i, class, cpu, i, more, disruption)
+	}
+	const budget, soon, never = "    budget {\n      nodes = \"100%\"\n    }\n", "    consolidate_after = \"5s\"\n", "    consolidate_after = \"Never\"\n"
+	home := func(weight, disruption string) string {
+		return strings.Replace(pool("home", "dedicated", "between(4, 8)", "", disruption), "  taints", weight+"  taints", 1)
+	}
+	other := func(arguments, cpu, taint string) string {
+		return strings.Replace(pool("other", "standard", cpu, taint, soon+budget), "  taints", arguments+"  taints", 1)
+	}
+	usual, cheap := home("", soon+budget), other("  weight = 50\n", "between(1, 8)", "")
+	w, pods, budgets, annotation := movesWorld{start: usual, before: usual}, 1+r.IntN(2), "", ""
+	kinds := []func(){
+		func() { w.name, w.after = "nothing", usual+"# another line\n" },
+		func() { w.name, w.after = "a new pool that is tried first", usual+cheap },
+		func() {
+			late := home("  weight = 60\n", soon+budget)
+			w = movesWorld{"a new pool that is tried last", late, late, late + cheap, ""}
+		},
+		func() {
+			w.name, w.after = "a new pool with another taint", usual+other("  weight = 50\n", "between(1, 8)", ", \"a=b:NoSchedule\"")
+		},
+		func() {
+			w.name, w.before = "a taint that goes", usual+other("  weight = 50\n", "between(1, 8)", ", \"a=b:NoSchedule\"")
+			w.after = usual + cheap
+		},
+		func() {
+			late := home("  weight = 60\n", soon+budget)
+			w = movesWorld{"a larger weight", late, late + cheap, late + other("  weight = 70\n", "between(1, 8)", ""), ""}
+		},
+		func() {
+			w.name, w.after = "smaller plan types", strings.Replace(usual, "between(4, 8)", "between(2, 8)", 1)
+		},
+		func() {
+			w.name, w.after = "larger plan types", strings.Replace(usual, "between(4, 8)", "between(4, 16)", 1)
+		},
+		func() {
+			w.name, w.before, w.after = "smaller plan types of another pool", usual+other("  weight = 50\n", "between(16, 20)", ""),
+				usual+other("  weight = 50\n", "between(1, 20)", "")
+		},
+		func() {
+			w.name, w.before, w.after = "a larger limit of another pool", usual+other("  weight = 50\n  limits = { cpu = 0 }\n", "between(1, 8)", ""),
+				usual+other("  weight = 50\n  limits = { cpu = 64 }\n", "between(1, 8)", "")
+		},
+		func() {
+			w.name, w.after, pods = "a pool with replicas that has room", usual+other("  replicas = 1\n", "between(6, 8)", ""), 1
+		},
+		func() {
+			stays := home("", never+budget)
+			w = movesWorld{"consolidation begins", stays, stays + cheap, usual + cheap, ""}
+		},
+		func() {
+			empty := home("", "    policy = \"WhenEmpty\"\n"+soon+budget)
+			w = movesWorld{"a policy that allows more", empty, empty + cheap, usual + cheap, ""}
+		},
+		func() {
+			shut := home("", soon+"    budget {\n      nodes = \"0\"\n    }\n")
+			w = movesWorld{"a budget that opens", shut, shut + cheap, usual + cheap, ""}
+		},
+		func() { w.name, w.after, budgets = "a PodDisruptionBudget", usual+cheap, "0" },
+		func() {
+			w.name, w.after, annotation = "do-not-disrupt", usual+cheap, "karpenter.sh/do-not-disrupt: \"true\""
+		},
+	}
+	kinds[(i+r.IntN(2)*r.IntN(len(kinds)))%len(kinds)]()
+	w.pods = fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app%02[1]d}
+spec:
+  replicas: %[2]d
+  selector: {matchLabels: {app: app%02[1]d}}
+  template:
+    metadata: {labels: {app: app%02[1]d}, annotations: {%[3]s}}
+    spec:
+      tolerations: [{key: world, value: w%02[1]d}]
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: app%02[1]d}}}
+      containers: [{name: c, image: registry.k8s.io/pause:3.10, resources: {requests: {cpu: %[4]s, memory: 500Mi}}}]
+---
+`, i, pods, annotation, []string{"500m", "700m", "1"}[r.IntN(3)])
+	if budgets != "" {
+		w.pods += fmt.Sprintf("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: app%02[1]d}\n"+
+			"spec: {maxUnavailable: %[2]s, selector: {matchLabels: {app: app%02[1]d}}}\n---\n", i, budgets)
+	}
+	return w
+}
+
+// TestDrawnChangesMoveTheNodesThatPlansName: of worlds that are drawn and changed at once, exactly the nodes go that the plan
+// names.
+func TestDrawnChangesMoveTheNodesThatPlansName(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	c := s.startController()
+	r := rand.New(rand.NewPCG(*movesSeed, 1))
+	stages, manifests, names, pods := [3]string{}, "", map[string]string{}, 0
+	for i := range *movesWorlds {
+		w := drawMovesWorld(r, i)
+		for stage, text := range []string{w.start, w.before, w.after} {
+			stages[stage] += text
+		}
+		manifests, names[fmt.Sprintf("%02d", i)] = manifests+w.pods, w.name
+		pods += strings.Count(w.pods, "replicas: 1") + 2*strings.Count(w.pods, "replicas: 2")
+	}
+	dir := func(stage int) string {
+		return dirOf(t, "cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n}\nnode_class \"default\" {}\n"+stages[stage])
+	}
+	s.run("lkeplan", "apply", "--yes", dir(0))
+	s.kube(manifests, "apply", "-f", "-")
+	running := func(now state) bool { return now.running == pods && now.pending == 0 && now.matched() }
+	s.until("all pods run", 5*time.Minute, running)
+	s.run("lkeplan", "apply", "--yes", "--wait", "none", dir(1))
+	before := claimsOf(s.state())
+	s.never("nodes go before the change", func(now state) bool { return len(gone(before, now)) > 0 }, c.disruption())
+
+	after := dir(2)
+	foretold := s.foretold(after)
+	t.Logf("%d of %d nodes are said to go", len(foretold), len(before))
+	s.run("lkeplan", "apply", "--yes", "--wait", "none", after)
+	for deadline := time.Now().Add(15 * time.Minute); time.Now().Before(deadline) && !maps.Equal(gone(before, s.state()), foretold); {
+		time.Sleep(time.Second)
+	}
+	if diff := gocmp.Diff(worldsOf(foretold, names), worldsOf(gone(before, s.state()), names)); diff != "" {
+		t.Fatalf("nodes by change (-said to go +gone)\n%s", diff)
+	}
+	s.never("more nodes go", func(now state) bool { return !maps.Equal(gone(before, now), foretold) }, c.disruption())
+}
+
+// claimsOf are the names of all NodeClaims.
+func claimsOf(now state) map[string]bool {
+	names := map[string]bool{}
+	for _, nc := range now.claims {
+		if nc.DeletionTimestamp.IsZero() {
+			names[nc.Name] = true
+		}
+	}
+	return names
+}
+
+// gone are the NodeClaims that are there no more, or are being deleted.
+func gone(before map[string]bool, now state) map[string]bool {
+	left, there := map[string]bool{}, claimsOf(now)
+	for name := range before {
+		if !there[name] {
+			left[name] = true
+		}
+	}
+	return left
+}
+
+// worldsOf are NodeClaims with the change of their world.
+func worldsOf(claims map[string]bool, names map[string]string) map[string]string {
+	of := map[string]string{}
+	for name := range claims {
+		number := strings.TrimLeft(strings.Split(name, "-")[0], "homether")
+		of[name] = names[number]
+	}
+	return of
 }

@@ -192,6 +192,7 @@ var tests = map[string][]tiered{
 		{name: "TestCapacityThatComesBackIsUsedAgain"},
 		{name: "TestCatalogueIsReadFromTheAPI"},
 		{name: "TestDoctor"},
+		{name: "TestDrawnChangesMoveTheNodesThatPlansName"},
 		{name: "TestEachCallOfInstanceModeMayFail"},
 		{name: "TestEachFieldOfAClassIsSeenAtItsLinode"},
 		{name: "TestEachPanelOfTheDashboardsIsFilled"},
