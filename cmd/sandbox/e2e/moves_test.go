@@ -332,8 +332,8 @@ func gone(before map[string]bool, now state) map[string]bool {
 func worldsOf(claims map[string]bool, names map[string]string) map[string]string {
 	of := map[string]string{}
 	for name := range claims {
-		number := strings.TrimLeft(strings.Split(name, "-")[0], "homether")
-		of[name] = names[number]
+		pool, _, _ := strings.Cut(name, "-")
+		of[name] = names[strings.TrimPrefix(strings.TrimPrefix(pool, "home"), "other")]
 	}
 	return of
 }
