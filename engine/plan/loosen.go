@@ -156,7 +156,7 @@ type loosener struct {
 //   - A class may replace nodes earlier before maintenance of their hosts, even in pools without consolidation.
 //   - A pool, or a limits block, may add capacity to which Karpenter moves the pods of other pools (attractor).
 //
-// If it is known which nodes Karpenter moves, the nodes that it moves are the effect, whatever the reason.
+// If it is known which nodes Karpenter moves, these nodes are the effect of all of them.
 func (p *Plan) loosenOthers(base, head side) {
 	all := p.looseners(base, head)
 	pools, nodes := map[int]object{}, byPool(head.Nodes)

@@ -17,8 +17,8 @@ func (in Input) Anew() Input {
 	return in
 }
 
-// Settled is the cluster that an input ends at, as it would be read.
-func Settled(ctx context.Context, in Input) (Live, error) {
+// ConsolidatedCluster is the cluster of an input after consolidation, as it would be read.
+func ConsolidatedCluster(ctx context.Context, in Input) (Live, error) {
 	in.Consolidate = &Consolidation{}
 	w, pending, err := startCluster(ctx, in, manyPods)
 	if err != nil {

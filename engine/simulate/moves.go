@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 )
 
-// A Moved is a node that Karpenter removes or replaces because capacity elsewhere is cheaper or has room.
+// Moved is a node that Karpenter removes or replaces because other capacity is cheaper or has room.
 type Moved struct {
 	NodeRef // its Name is that of its NodeClaim
 	Kind    disrupt.Kind
@@ -27,13 +27,13 @@ type Moved struct {
 }
 
 // Moves are the nodes of a cluster that Karpenter's disruption removes or replaces with the objects after a change and not
-// with those before it: emptiness and consolidation run until nothing changes any more, once with each. Nodes that differ from their
-// pool or that a pool with replicas gives up are no Moves, because the change itself replaces or deletes them; that they go
-// counts for the others.
+// with those before it. Disruption runs until nothing changes any more, once with each set of objects, and replaces nodes
+// that differ from their pool as well; these nodes, and those beyond the replicas of a pool, are not in the result, because
+// they are the direct effect of the change.
 //
 // Before and after are all NodePools, LinodeNodeClasses and CapacityLimits of the cluster, as the API server stores them.
-// Schedules of budgets are those from now on. It takes for granted that nodes join, pods become ready, and
-// nothing else changes.
+// Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and nothing else changes. The
+// error is that of the context if the time is up.
 func Moves(ctx context.Context, in Live, now time.Time, before, after []map[string]any) ([]Moved, error) {
 	was, err := disrupted(ctx, in, now, before, before)
 	if err != nil {

@@ -96,7 +96,7 @@ func TestMoves(t *testing.T) {
 				}
 				in.Workloads = append(in.Workloads, load)
 			}
-			live, err := simulate.Settled(t.Context(), in)
+			live, err := simulate.ConsolidatedCluster(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestNoChangeMovesNothing(t *testing.T) {
 		w.in.Budgets = []*policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Namespace: "default"},
 			Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &intstr.IntOrString{IntVal: int32(seed % 3)},
 				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "app0"}}}}}
-		live, err := simulate.Settled(t.Context(), w.in)
+		live, err := simulate.ConsolidatedCluster(t.Context(), w.in)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, w.text)
 		}
