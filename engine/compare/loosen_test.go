@@ -460,3 +460,44 @@ func TestUnknownPriceIsNotZero(t *testing.T) {
 		})
 	}
 }
+
+// TestKnownMovesCountWhatGoesSooner: if it is known that Karpenter moves no node only after a change, wider requirements
+// count none, and settings by which nodes go sooner count all.
+func TestKnownMovesCountWhatGoesSooner(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(class, after, cpu string) string {
+		return "node_class \"default\" {\n" + class + "}\npool \"web\" {\n" +
+			"  node_class = node_class.default\n  requirements = { class = \"standard\", cpu = " + cpu + " }\n" +
+			"  disruption {\n    consolidate_after = \"" + after + "\"\n  }\n}\n"
+	}
+	const late = "  consolidation {\n    before_paid_hour_ends = \"10m\"\n  }\n"
+	for name, tt := range map[string]struct {
+		before, after string
+		want          int
+	}{
+		"wider requirements":         {text("", "1h", "4"), text("", "1h", "between(2, 4)"), 0},
+		"a shorter time":             {text("", "1h", "4"), text("", "1m", "4"), 2},
+		"any minute of a paid hour":  {text(late, "1h", "4"), text("", "1h", "4"), 2},
+		"the last minutes of it now": {text("", "1h", "4"), text(late, "1h", "4"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, head := compiled(t, tt.before), compiled(t, tt.after)
+			before, after, err := statesOf(base, head, prices, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before.Nodes = stamped(t, []plan.Node{{Name: "a", Pool: "web"}, {Name: "b", Pool: "web"}}, base)
+			after.Nodes, after.Moves = before.Nodes, plan.Moves{Known: true}
+			p, err := plan.Diff(before, after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Summary().NodesRemovable; got.Nodes != tt.want || !got.Known {
+				t.Errorf("%+v may be removed, want %d", got, tt.want)
+			}
+		})
+	}
+}

@@ -143,7 +143,6 @@ type loosener struct {
 	change int           // in the plan
 	least  consolidation // that a pool must allow
 	class  string        // the class whose pools the change affects; "" for all pools
-	hosts  bool          // it is about maintenance of hosts, which Moves does not know
 	fields []string      // the paths of the fields that loosen; nil for all
 }
 
@@ -170,7 +169,7 @@ func (p *Plan) loosenOthers(base, head side) {
 	because := map[int][]string{}
 	if head.Moves.Known {
 		p.setMoves(base, head, pools)
-		all = slices.DeleteFunc(all, func(l loosener) bool { return !l.hosts })
+		all = slices.DeleteFunc(all, func(l loosener) bool { return l.class == "" }) // classes say when nodes go, too
 	}
 	for _, l := range all {
 		source := &p.Changes[l.change]
@@ -191,6 +190,7 @@ func (p *Plan) loosenOthers(base, head side) {
 		}
 		for _, i := range loosened {
 			known := slices.Contains(because[i], source.Addr)
+			p.Changes[i].Sooner = p.Changes[i].Sooner || head.Moves.Known
 			if p.Changes[i].Loosens = true; i != l.change && !known && gravity[p.Changes[i].Effect] < gravity[MayRemove] {
 				because[i] = append(because[i], source.Addr)
 			}
@@ -247,13 +247,6 @@ func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]
 	}
 }
 
-// loosensDisruption reports whether the disruption settings of a pool change such that more nodes may go, or sooner.
-func (c Change) loosensDisruption() bool {
-	return slices.ContainsFunc(c.Fields, func(f Field) bool {
-		return f.Effect == MayRemove && strings.HasPrefix(f.Path, "spec.disruption")
-	})
-}
-
 // setMoves sets the effects of consolidation on pools to the nodes that Karpenter moves. A change of disruption settings
 // keeps its effect on all nodes of the pool, because nodes that would go in any case may go sooner, or more at a time.
 func (p *Plan) setMoves(base, head side, pools map[int]object) {
@@ -265,7 +258,10 @@ func (p *Plan) setMoves(base, head side, pools map[int]object) {
 	}
 	for i := range pools {
 		c := &p.Changes[i]
-		if c.loosensDisruption() {
+		if slices.ContainsFunc(c.Fields, func(f Field) bool {
+			return f.Effect == MayRemove && strings.HasPrefix(f.Path, "spec.disruption")
+		}) {
+			c.Sooner = true
 			continue
 		}
 		if c.Loosens = len(head.Moves.of(c.Name)) > 0; c.Loosens {
@@ -378,7 +374,7 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 				continue
 			}
 			if maintenanceLead(now.class) > maintenanceLead(was) {
-				all = append(all, loosener{change: i, class: c.Name, hosts: true, fields: []string{"spec.replaceBeforeMaintenance"}})
+				all = append(all, loosener{change: i, class: c.Name, fields: []string{"spec.replaceBeforeMaintenance"}})
 			}
 			if fields := consolidatesMore(was, now.class); fields != nil {
 				all = append(all, loosener{change: i, least: consolidatesEmpty, class: c.Name, fields: fields})

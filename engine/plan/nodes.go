@@ -171,8 +171,8 @@ func (p *Plan) setImpact(base, head side) error {
 				c.Impact.Moves = append(c.Impact.Moves, m)
 			}
 		}
-		if head.Moves.Known && !c.loosensDisruption() {
-			c.Impact.countMoves(asks, was, pools[c.Name])
+		if head.Moves.Known && !c.Sooner {
+			c.Impact.Removable = max(0, len(c.Impact.Moves)-c.Impact.Deleted)
 		}
 	}
 	return nil
@@ -190,21 +190,6 @@ func removable(after, before judge, nodes []Node) (n int) {
 		}
 	}
 	return n
-}
-
-// countMoves counts the nodes of a pool that Karpenter removes or replaces because of the change: those that it moves, and those
-// whose hosts have maintenance, which may be any.
-func (im *Impact) countMoves(after, before judge, nodes []Node) {
-	moves := map[string]bool{}
-	for _, m := range im.Moves {
-		moves[m.Node] = true
-	}
-	im.Removable = max(0, len(im.Moves)-im.Deleted)
-	for _, n := range nodes {
-		if !moves[n.Name] && !after.replaces(before, n) && after.leads[n.Class] > before.leads[n.Class] {
-			im.Removable++
-		}
-	}
 }
 
 // roll computes which nodes of a pool are replaced, when, and what blocks them.

@@ -120,6 +120,9 @@ type Change struct {
 	Partial  bool    // of a Roll: only nodes that do not match any more
 	// Loosens reports that Karpenter may remove or replace further nodes: of the pool, or of unknown pools.
 	Loosens bool
+	// Sooner reports that nodes may go sooner, or more at a time, so that all nodes of the pool count even if it is known which
+	// ones Karpenter moves.
+	Sooner bool `json:",omitempty"`
 	// Relabels reports that labels or annotations of the nodes of the pool change in place.
 	Relabels bool
 	// Prune is the stage of the removal of a pool, or that it is canceled; RemoveAtOnce for other changes.
