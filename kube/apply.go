@@ -142,7 +142,7 @@ func (c *Cluster) TakeBack(ctx context.Context, desired, before map[string]any, 
 		if err != nil {
 			return "", err
 		}
-		_, conflicts, err := c.DryRun(ctx, live, desired)
+		_, conflicts, err := c.DryRun(ctx, desired)
 		if err != nil {
 			return "", err
 		}
@@ -208,8 +208,8 @@ func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any,
 // DryRun returns the object that the API server would store, without storing it.
 // If another owner has set a field to another value, the result is that of a
 // forced apply, and the conflicts are the fields that it would take over. The
-// live object is not needed: the API server has it. It requires the right to patch.
-func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
+// error is ErrMayNotApply if the user lacks the permission to apply the object.
+func (c *Cluster) DryRun(ctx context.Context, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
 	var conflicts []manifest.Conflict
 	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
 		answer := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
@@ -218,6 +218,8 @@ func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[st
 		switch {
 		case apierrors.IsConflict(err):
 			conflicts = conflictsOf(err)
+		case lacksPermission(err):
+			return nil, nil, fmt.Errorf("dry run of %s: %w: %w", manifest.KeyOf(desired), ErrMayNotApply, err)
 		case err != nil:
 			return nil, nil, fmt.Errorf("dry run of %s: %w", manifest.KeyOf(desired), explain(err, c.host))
 		case answer.GetUID() == "":
@@ -227,6 +229,16 @@ func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[st
 		}
 	}
 	return nil, conflicts, fmt.Errorf("dry run of %s: a forced apply has conflicts, too", manifest.KeyOf(desired))
+}
+
+// ErrMayNotApply means that a user lacks the permission to apply an object.
+var ErrMayNotApply = errors.New("the user may not apply it")
+
+// lacksPermission reports whether the authorizer has refused a request. Webhooks and policies of
+// admission refuse objects with the same code.
+func lacksPermission(err error) bool {
+	return apierrors.IsForbidden(err) && (strings.Contains(err.Error(), " cannot patch resource ") ||
+		strings.Contains(err.Error(), " cannot create resource "))
 }
 
 // configured is the part of an object that users configure, without what the API

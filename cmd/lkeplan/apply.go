@@ -103,7 +103,7 @@ func newApply(env *env) *cobra.Command {
 	a.wait.Flag(cmd, "wait", "", "wait for this `STATE`")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "stop waiting after `TIME` (default 2m; 1h with --wait rolled)")
 	flags.RejectUnused(cmd, slices.Concat([]flags.Use{
-		{Flags: "var var-file catalog guards simulate pods workloads server-dry-run prune",
+		{Flags: "var var-file catalog guards simulate pods workloads prune",
 			If:   func() bool { return !isSaved(cmd.Flags().Args()) },
 			Else: "cannot change a saved plan; pass it to lkeplan plan"},
 		{Flags: "timeout", If: func() bool { return a.wait.Value != "none" }, Else: "is for --wait ready or rolled"},
@@ -181,6 +181,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	now, err := compare.Live(ctx, head, comparison.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Name, saved.OtherCluster)),
 		compare.LiveOptions{
 			Base: before, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
+			DryRun: cluster.DryRun,
 		})
 	if err != nil {
 		return comparison.Another(err)

@@ -20,8 +20,9 @@ objects and fields change, and which nodes are replaced or deleted.
   git:REF        a commit, branch or tag of the Git repository
   dir:PATH       another directory
   plan:FILE      the state after a plan of "lkeplan plan" is applied
-  live           the cluster, which is only read. The report also shows fields
-                 that other owners, such as kubectl or Helm, have set
+  live           the cluster. The report also shows fields that other owners,
+                 such as kubectl or Helm, have set. The API server computes in a
+                 dry run what it would store, and nothing is changed
   snapshot:FILE  the cluster as "lkeplan snapshot" has saved it
 
 Without --base, the base is the commit where your branch left the main branch.

@@ -25,8 +25,6 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 		"why node x --namespace shop":                         "--namespace is for a pod",
 		"why pod shop/x -n other":                             "--namespace is for a pod without a namespace in its name",
 		"diff --prune":                                        "--prune is for a cluster as the base",
-		"diff --server-dry-run":                               "--server-dry-run is for --base live",
-		"diff --base snapshot:s --server-dry-run":             "--server-dry-run is for --base live",
 		"diff --context c":                                    "--context is for --base live",
 		"diff --nodes snapshot:s --kubeconfig k":              "--kubeconfig is for --base live",
 		"diff --cluster prod":                                 "--cluster is the name of a cluster, and no cluster is read",

@@ -149,6 +149,9 @@ func hostileServer(t *testing.T) *httptest.Server {
 			w.WriteHeader(http.StatusCreated)
 			_ = json.NewEncoder(w).Encode(review)
 			return
+		case r.URL.Query().Get("dryRun") != "":
+			refused(http.StatusForbidden, "Forbidden", `User "`+evil+`" cannot patch resource "nodepools"`)
+			return
 		case r.Method != http.MethodGet:
 			refused(http.StatusForbidden, "Forbidden", "admission webhook denied the request: "+evil)
 			return

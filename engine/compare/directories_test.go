@@ -197,7 +197,7 @@ func TestTwoDirectoriesShareACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, target := range found.Targets {
-			obj := target.predicted
+			obj := target.stored
 			live[manifest.Name(obj)] = obj
 		}
 		for _, c := range found.Plan.Changes {

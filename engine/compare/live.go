@@ -45,9 +45,8 @@ type LiveOptions struct {
 	Keeps func(config.Object) bool
 	// PruneNow deletes such pools immediately, with their nodes.
 	PruneNow bool
-	// Predict computes the result of applying a desired object to the live one, which is nil if there is none; nil computes
-	// it locally.
-	Predict Predictor
+	// DryRun asks the API server what it would store; nil if there is none, as for a snapshot.
+	DryRun DryRun
 	// Ignore reports whether others own a field, so that the configuration no longer sets it; nil for none.
 	Ignore func(plan.Drift) bool
 	// By is the applied revision, which is recorded on the objects whose nodes it rolls; the zero Revision if unknown.
@@ -81,10 +80,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 			return Comparison{}, err
 		}
 	}
-	if opts.Predict == nil {
-		opts.Predict = locally
-	}
-	targets, err := targetsOf(ctx, head, opts.Base, live, opts.Predict)
+	by := &applies{dryRun: opts.DryRun, unasked: map[string]bool{}}
+	targets, err := targetsOf(ctx, head, opts.Base, live, by)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -133,7 +130,9 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	if err := found.sign(opts.By); err != nil {
 		return Comparison{}, err
 	}
-	return found, found.addRemovals(ctx, over, nodes, opts.Predict, opts.Now)
+	err = found.addRemovals(ctx, over, nodes, by, opts.Now)
+	found.Plan.Notes = append(found.Plan.Notes, by.notes()...)
+	return found, err
 }
 
 // drifts are the differences of live objects from a configuration.

@@ -16,7 +16,7 @@ import (
 
 // addRemovals adds to a comparison the left-over pools with nodes to drain, with the marks of their removal: those whose
 // removal starts, and draining pools whose marks have to be updated. The node classes of both stay.
-func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, nodes []plan.Node, predict Predictor,
+func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, nodes []plan.Node, by *applies,
 	now time.Time) error {
 	changes := c.Plan.ByKey()
 	var pools []map[string]any
@@ -25,7 +25,7 @@ func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, node
 		if o.Kind() != schemas.Pool.Object.Kind || changed && change.Prune != plan.StartRemoval {
 			continue
 		}
-		t, err := removalTarget(ctx, o.Manifest, nodes, predict, now)
+		t, err := removalTarget(ctx, o.Manifest, nodes, by, now)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, node
 	return nil
 }
 
-func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
+func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, by *applies,
 	now time.Time) (Target, error) {
 	own := slices.DeleteFunc(slices.Clone(nodes), func(n plan.Node) bool { return n.Pool != manifest.Name(live) })
 	desired, err := plan.MarkRemoval(live, own, now)
@@ -46,10 +46,10 @@ func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, 
 		return Target{}, err
 	}
 	t := Target{Desired: desired, Live: live}
-	if t.predicted, _, err = predict(ctx, live, desired); err != nil {
+	if t.stored, _, err = by.stored(ctx, live, desired); err != nil {
 		return t, err
 	}
-	t.Unchanged = kube.Same(live, t.predicted)
+	t.Unchanged = kube.Same(live, t.stored)
 	return t, nil
 }
 

@@ -112,7 +112,7 @@ func TestRemovalDrainsAPoolAndCanBeCanceled(t *testing.T) {
 				return // only asked
 			}
 			for _, target := range slices.Concat(found.Targets, found.Condemned) {
-				live[manifest.Kind(target.Desired)] = target.predicted
+				live[manifest.Kind(target.Desired)] = target.stored
 			}
 		})
 	}

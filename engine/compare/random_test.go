@@ -157,13 +157,13 @@ func judge(ctx context.Context, validator *kube.Validator, draw *draw, before, a
 	is := map[string]map[string]any{}
 	for i, t := range live.Targets {
 		key := manifest.KeyOf(t.Desired)
-		is[key.Kind] = t.predicted
-		sent := !reflect.DeepEqual(storedOf(t.Live), storedOf(t.predicted))
+		is[key.Kind] = t.stored
+		sent := !reflect.DeepEqual(storedOf(t.Live), storedOf(t.stored))
 		was, err := plan.TemplateHash(t.Live)
 		if err != nil {
 			return got, err
 		}
-		hash, err := plan.TemplateHash(t.predicted)
+		hash, err := plan.TemplateHash(t.stored)
 		if err != nil {
 			return got, err
 		}
@@ -180,7 +180,7 @@ func judge(ctx context.Context, validator *kube.Validator, draw *draw, before, a
 		if err != nil {
 			return got, err
 		}
-		said, err := meaning(t.predicted)
+		said, err := meaning(t.stored)
 		if err != nil {
 			return got, err
 		}

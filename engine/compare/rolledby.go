@@ -34,7 +34,7 @@ func (c *Comparison) sign(by manifest.RolledBy) error {
 		if err != nil {
 			return err
 		}
-		after, err := partOf(t.predicted)
+		after, err := partOf(t.stored)
 		if err != nil {
 			return err
 		}

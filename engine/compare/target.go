@@ -3,11 +3,12 @@ package compare
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/client-go/util/workqueue"
 
@@ -18,10 +19,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Predictor computes the result of a server-side apply of a desired object to the live one, which is nil if there is none,
-// and the conflicts. Validator.Predict and Cluster.DryRun of package kube are two.
-type Predictor func(ctx context.Context, live, desired map[string]any) (predicted map[string]any,
-	conflicts []manifest.Conflict, err error)
+// DryRun returns the object that an API server would store for a server-side apply of a desired object, and the conflicts.
+// The error is kube.ErrMayNotApply if the user has no permission for that. Cluster.DryRun of package kube is one.
+type DryRun func(ctx context.Context, desired map[string]any) (stored map[string]any, conflicts []manifest.Conflict,
+	err error)
 
 // Target is an object of a configuration as it is applied to a cluster.
 type Target struct {
@@ -31,7 +32,7 @@ type Target struct {
 	// Unchanged reports that an apply would not change the live object, not even the owners of its fields.
 	Unchanged bool
 
-	predicted map[string]any
+	stored    map[string]any // what the apply stores
 	conflicts []plan.Conflict
 }
 
@@ -49,7 +50,7 @@ func (c Comparison) Judged() error {
 			unjudged = append(unjudged, key.String()+": its creation")
 			continue
 		}
-		paths, err := changes[key].Unnamed(t.Live, t.predicted)
+		paths, err := changes[key].Unnamed(t.Live, t.stored)
 		if err != nil {
 			return fmt.Errorf("compare the target of %s with its plan: %w", key, err)
 		}
@@ -69,32 +70,66 @@ func (c Comparison) Judged() error {
 		"please report it with the objects and the plan:\n  %s", strings.Join(unjudged, "\n  "))
 }
 
-// locally predicts without the cluster.
-func locally(_ context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
-	return kube.BuiltinValidator().Predict(live, desired)
+// applies computes what the API server stores for objects.
+type applies struct {
+	dryRun DryRun // nil: there is no API server
+
+	mu      sync.Mutex
+	unasked map[string]bool // kinds whose objects were predicted, because the user may not apply them
 }
 
-// targetsOf predicts the results of applying head to the live objects, on all processors.
+// stored returns the object that an apply of desired to live stores, and the conflicts. Webhooks and policies of admission
+// can change what is sent, and only the API server knows them. If the prediction is that an apply changes nothing, nothing is
+// sent, so it is not asked.
+func (a *applies) stored(ctx context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
+	predicted, conflicts, err := kube.BuiltinValidator().Predict(live, desired)
+	if err != nil || a.dryRun == nil || len(conflicts) == 0 && kube.Same(live, predicted) {
+		return predicted, conflicts, err
+	}
+	stored, found, err := a.dryRun(ctx, desired)
+	if !errors.Is(err, kube.ErrMayNotApply) {
+		return stored, found, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unasked[manifest.Kind(desired)] = true
+	return predicted, conflicts, nil
+}
+
+// notes name the kinds whose objects were predicted.
+func (a *applies) notes() []string {
+	if len(a.unasked) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("This user may not apply objects of the kind %s, so the API server was not asked for a dry run. "+
+		"If webhooks or policies of admission change these objects, the plan does not show it.",
+		strings.Join(slices.Sorted(maps.Keys(a.unasked)), ", "))}
+}
+
+// requests is how many dry runs are requested at the same time.
+const requests = 16
+
+// targetsOf computes the results of applying head to the live objects.
 func targetsOf(ctx context.Context, head, base compile.Result, live map[manifest.Key]map[string]any,
-	predict Predictor) ([]Target, error) {
+	by *applies) ([]Target, error) {
 	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
-	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(targets), func(i int) {
+	workqueue.ParallelizeUntil(ctx, requests, len(targets), func(i int) {
 		o := head.Objects[i]
-		targets[i], errs[i] = targetOf(ctx, head, base, o, live[o.Key()], predict)
+		targets[i], errs[i] = targetOf(ctx, head, base, o, live[o.Key()], by)
 	})
 	return targets, cmp.Or(append(errs, ctx.Err())...)
 }
 
 func targetOf(ctx context.Context, head, base compile.Result, o config.Object, live map[string]any,
-	predict Predictor) (Target, error) {
+	by *applies) (Target, error) {
 	t := Target{Desired: carried(kube.Spelled(head.Labelled(o.Manifest), live), live), Live: live}
-	predicted, conflicts, err := predict(ctx, live, t.Desired)
+	stored, conflicts, err := by.stored(ctx, live, t.Desired)
 	if err != nil {
 		return t, err
 	}
-	t.predicted, t.conflicts = predicted, slices.Concat(conflicts, keptByNodePlan(live, head.Owner()),
-		keptByDirectory(live, predicted, head, base))
-	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, predicted)
+	t.stored, t.conflicts = stored, slices.Concat(conflicts, keptByNodePlan(live, head.Owner()),
+		keptByDirectory(live, stored, head, base))
+	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, stored)
 	return t, nil
 }
 
@@ -107,7 +142,7 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 			before.Objects = append(before.Objects,
 				config.Object{Addr: o.Addr, Manifest: t.Live, Defaulted: t.Live, Origins: o.Origins})
 		}
-		o.Defaulted = t.predicted
+		o.Defaulted = t.stored
 		after.Objects = append(after.Objects, o)
 		after.Conflicts[o.Key()] = t.conflicts
 	}
@@ -116,7 +151,7 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 // keptByDirectory is the conflict about an object that another directory of the cluster has applied. An import block takes
 // it over if its values stay, because the guards of the other directory are not evaluated. An object that a directory or a
 // NodePlan has released needs no block.
-func keptByDirectory(live, predicted map[string]any, head, base compile.Result) []plan.Conflict {
+func keptByDirectory(live, stored map[string]any, head, base compile.Result) []plan.Conflict {
 	if head.Origin() == "" || live == nil {
 		return nil
 	}
@@ -138,7 +173,7 @@ func keptByDirectory(live, predicted map[string]any, head, base compile.Result) 
 			return nil
 		}
 	}
-	if taken && kube.Same(unowned(live), unowned(predicted)) {
+	if taken && kube.Same(unowned(live), unowned(stored)) {
 		return nil
 	}
 	return []plan.Conflict{{Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: owner}}
@@ -180,7 +215,7 @@ func handedOver(head, base compile.Result) []config.Import {
 func directoryNotes(head, base compile.Result, targets []Target) (notes []string) {
 	others := map[string]int{}
 	for _, t := range targets {
-		if len(keptByDirectory(t.Live, t.predicted, head, base)) == 0 {
+		if len(keptByDirectory(t.Live, t.stored, head, base)) == 0 {
 			continue
 		}
 		if other := originOf(t.Live); other != "" {

@@ -5,7 +5,7 @@
 // A commit becomes a PATCH in these steps: Reconciler.Reconcile reads the NodePlan and calls Worker.Work, which finds the
 // revision of its source. engine/isolate reads the artifact, and a child process (engine/compile, engine/isolate) compiles
 // it, together with the files that were last applied, because their guards apply. engine/compare lists the live
-// objects and nodes and predicts the result of an apply; engine/plan computes what changes. The guards judge the plan,
+// objects and nodes and asks the API server what an apply would store; engine/plan computes what changes. The guards judge the plan,
 // the status records the intent, engine/apply sends the changes in order, and the record keeps what was applied. A
 // revision with a rollout is applied in parts, which engine/rollout decides at each reconciliation.
 //
@@ -23,6 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Finalizer keeps a deleted NodePlan until its objects are deleted or orphaned.
@@ -47,6 +48,7 @@ type Compiler interface {
 type Cluster interface {
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
+	DryRun(ctx context.Context, desired map[string]any) (map[string]any, []manifest.Conflict, error)
 	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	Delete(ctx context.Context, obj map[string]any) error

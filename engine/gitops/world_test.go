@@ -54,6 +54,8 @@ type world struct {
 	writes, ends int                             // to the API server; the one that ends the controller
 	recorded     *lkeplanv1alpha1.NodePlanStatus // the last status that was written during a reconciliation
 
+	admit func(obj map[string]any) // what a policy of admission changes; nil: nothing
+
 	mu sync.Mutex // of the objects and writes: an apply makes several calls at a time
 }
 
@@ -243,6 +245,22 @@ func (w *world) Apply(_ context.Context, desired, _ map[string]any) (kube.Outcom
 	return w.apply(desired, false)
 }
 
+// DryRun implements Cluster.
+func (w *world) DryRun(_ context.Context, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stored(desired)
+}
+
+// stored is what an apply stores.
+func (w *world) stored(desired map[string]any) (map[string]any, []manifest.Conflict, error) {
+	after, conflicts, err := kube.BuiltinValidator().Predict(w.objects[manifest.KeyOf(desired)], desired)
+	if err == nil && w.admit != nil {
+		w.admit(after)
+	}
+	return after, conflicts, err
+}
+
 // ApplyForced implements Cluster.
 func (w *world) ApplyForced(_ context.Context, desired, _ map[string]any) (kube.Outcome, error) {
 	return w.apply(desired, true)
@@ -255,9 +273,8 @@ func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) 
 		return "", err
 	}
 	w.written++
-	validator := kube.BuiltinValidator()
 	before := w.objects[manifest.KeyOf(desired)]
-	after, conflicts, err := validator.Predict(before, desired)
+	after, conflicts, err := w.stored(desired)
 	if err != nil || len(conflicts) > 0 && !force {
 		return "", errors.Join(err, fmt.Errorf("conflicts: %v", conflicts))
 	}

@@ -49,7 +49,6 @@ type Comparison struct {
 	Access kube.Access
 	rules  string // where to read guards and policies, if the base has none
 	Prune  bool
-	dryRun bool             // let the API server compute the result of an apply
 	at     time.Time        // zero: now
 	Allow  []string         // permissions for changes that guards refuse
 	Owner  *Owner           // the NodePlan that applies the directory; nil for lkeplan apply
@@ -94,8 +93,6 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 		"read guards and policies from `BASE`: git:REF or dir:PATH"+only+" (default: "+
 			"the commit where the branch left the main branch)")
 	d.workloadFlags(cmd)
-	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
-		"compute the result with a dry run of the API server; you need permission to patch the objects")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
 		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
 }
@@ -120,7 +117,6 @@ func (d *Comparison) Uses() []flags.Use {
 		d.pods.Use(),
 		{Flags: flags.OfCluster, If: func() bool { return kindOf(d.Base) == "live" || d.Nodes == "live" || d.pods.Live() },
 			Else: "is for --base live, --nodes live or --workloads live: without one of them no cluster is read"},
-		{Flags: "server-dry-run", If: func() bool { return kindOf(d.Base) == "live" }, Else: "is for --base live: it needs an API server"},
 		{Flags: "prune", If: d.ofCluster, Else: "is for a cluster as the base: --base live or snapshot:FILE"},
 	}
 }
@@ -290,11 +286,8 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	if err != nil {
 		return against, err
 	}
-	if d.dryRun {
-		if c.Cluster == nil {
-			return against, fmt.Errorf("--server-dry-run needs an API server; use it with --base live")
-		}
-		live.Predict = c.Cluster.DryRun
+	if c.Cluster != nil {
+		live.DryRun = c.Cluster.DryRun
 	}
 	if d.Owner != nil {
 		live.Ignore, live.Keeps = d.Owner.Ignore, d.Owner.keepsObject(c.Head.Removed)

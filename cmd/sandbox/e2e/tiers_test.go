@@ -165,6 +165,7 @@ var tests = map[string][]tiered{
 			shows: "the scripts of the CI examples run as they are against a cluster"},
 	},
 	tierNightly: {
+		{name: "TestGuardsJudgeWhatTheAPIServerStores"},
 		{name: "TestABufferKeepsItsNodes"},
 		{name: "TestABurstCreatesExactlyTheNeededNodes/enterprise"},
 		{name: "TestAClaimWhoseTokenIsBadEnds"},
