@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -246,9 +246,17 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		to.Line(2, "only the first %d objects are shown; to list all: lkeplan nodeplan diff NAME DIR", n)
 	}
 	for _, g := range np.Status.Guards {
-		to.Paragraph(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)
+		to.Paragraph(2, "%s: %s: %s", diag.Name(g.Status), permissionOf(g), g.Message)
 	}
 	to.Line(2, "digest %s", p.Digest)
+}
+
+// permissionOf names a guard as an approval lists it; only its name if no approval can lift it.
+func permissionOf(g lkeplanv1alpha1.GuardStatus) string {
+	if g.Permission == "" || g.Status == string(plan.Waiting) {
+		return g.Guard
+	}
+	return g.Permission
 }
 
 // mostPlanned is the maximum length of PlanSummary.Changes.

@@ -26,8 +26,10 @@ const nodePlanApproveHelp = `Approve the pending plan of a NodePlan (an object t
 cluster), if a guard (a limit on one change) refuses the plan. The approval is
 only for this plan. It permits only what the
 guards refuse now. The plan may delete, drain or replace at most the number of
-nodes that the plan shows. The approval expires after the time in --for. After the plan is applied, the
-approval cannot be used again. "lkeplan nodeplan history" shows the approval.
+nodes that the plan shows. The approval replaces an earlier one. It
+expires after the time in --for. After the plan is applied, the approval cannot
+be used again. If the plan also waits for a window (a time for changes), it
+still waits: an approval cannot lift a window. "lkeplan nodeplan history" shows the approval.
 
 A NodePlan with the mode PlanOnly shows the plan of a pull request, and does not
 apply it. If you approve this plan, the approval counts for another NodePlan: the
@@ -121,19 +123,23 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	if err := nodeplan.Approve(ctx, cluster, to, &given); err != nil {
 		return err
 	}
-	if to == nodeplan.Key(np) {
-		fmt.Fprintf(env.Stdout, "Approved. To follow it: lkeplan nodeplan reconcile -n %s %s\n", to.Namespace, to.Name)
-	} else {
-		fmt.Fprintf(env.Stdout, "Approved for NodePlan %s, which applies it after the merge.\n", to)
+	said, blocks := "Approved.", stillBlocks(np, given)
+	switch {
+	case to != nodeplan.Key(np):
+		said = fmt.Sprintf("Approved for NodePlan %s, which applies it after the merge.", to)
+	case len(blocks) == 0:
+		said += fmt.Sprintf(" To follow it: lkeplan nodeplan reconcile -n %s %s", to.Namespace, to.Name)
 	}
+	fmt.Fprintln(env.Stdout, strings.Join(append([]string{said}, blocks...), " "))
 	return nil
 }
 
-// until is when the approval ends. If the plan waits for a window, the time counts from its start.
+// until is when the approval ends. If the plan waits for a window, the time counts from its start, whatever else blocks the
+// plan.
 func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
 	from := now
-	if opens := np.Status.NextWindow; opens != nil && opens.After(now) {
-		from = opens.Time
+	if opens, _ := plan.Opens(np); opens.After(now) {
+		from = opens
 	}
 	if most := now.Add(maxApprovalTime); from.Add(a.lasts).After(most) {
 		return most
@@ -151,6 +157,12 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 		return given, fmt.Errorf("the plan of NodePlan %s has changed; its digest is %s", nodeplan.Key(np), diag.OneLine(given.PlanDigest))
 	}
 	for _, guard := range a.guards {
+		if slices.ContainsFunc(np.Status.Guards, func(g lkeplanv1alpha1.GuardStatus) bool {
+			return g.Status == string(plan.Waiting) && (guard == g.Permission || guard == g.Guard)
+		}) {
+			return given, fmt.Errorf("--guard %s: an approval cannot lift a window, and it can be given before the window starts; "+
+				"to apply the plan outside of it, change the window in an earlier commit", guard)
+		}
 		if !slices.Contains(given.Guards, guard) {
 			return given, fmt.Errorf("--guard %s: the plan is refused by %s", guard, diag.OneLine(strings.Join(given.Guards, ", ")))
 		}
@@ -174,6 +186,25 @@ func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alp
 	writePlanOf(p, np)
 	p.Line(0, "The approval permits what these guards refuse: %s.", strings.Join(a.Guards, ", "))
 	p.Line(0, "It is for at most %s, until %s, in the name of %s.", diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
+	for _, text := range stillBlocks(np, a) {
+		p.Paragraph(0, "%s", text)
+	}
+}
+
+// stillBlocks are sentences about what blocks the plan of a NodePlan after an approval.
+func stillBlocks(np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) (texts []string) {
+	for _, g := range np.Status.Guards {
+		if g.Status != string(plan.Waiting) && g.Permission != "" && !slices.Contains(a.Guards, g.Permission) {
+			texts = append(texts, fmt.Sprintf("The plan still waits for an approval of %s.", diag.OneLine(g.Permission)))
+		}
+	}
+	switch opens, waits := plan.Opens(np); {
+	case waits && opens.IsZero():
+		texts = append(texts, "The plan still waits for a window, and none starts within a year. An approval cannot lift a window.")
+	case waits:
+		texts = append(texts, fmt.Sprintf("The plan still waits for a window, until %s. An approval cannot lift a window.", momentText(opens)))
+	}
+	return texts
 }
 
 const nodePlanDiffHelp = `Show what a NodePlan (an object that applies commits in a cluster) would change

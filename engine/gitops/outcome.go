@@ -45,7 +45,7 @@ func (o outcome) Error() string { return o.message }
 // pending reports whether the result of the revision is open: a rollout is in progress, or
 // the plan waits for a window.
 func (o outcome) pending() bool {
-	return o.reason == lkeplanv1alpha1.ReasonProving || o.opening() != nil
+	return o.reason == lkeplanv1alpha1.ReasonProving || !o.waitUntil.IsZero()
 }
 
 // warns reports whether an event about the outcome is a warning.

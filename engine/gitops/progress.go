@@ -4,8 +4,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -25,14 +23,6 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p))
 	o.inProgress, o.waitUntil = true, until
 	return o
-}
-
-// opening is the time that an outcome waits for; nil if it waits for none.
-func (o outcome) opening() *metav1.Time {
-	if o.waitUntil.IsZero() {
-		return nil
-	}
-	return &metav1.Time{Time: o.waitUntil.UTC()}
 }
 
 // pruning is the outcome of an apply after which pools are still draining. It adds these pools to

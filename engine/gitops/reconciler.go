@@ -143,6 +143,7 @@ func (r *Reconciler) reconcile(
 		return ctrl.Result{RequeueAfter: max(r.DependencyInterval, minInterval)}, nil
 	}
 	before := np.DeepCopy()
+	np.Status.NextWindow = nil
 	o := r.Worker.Work(ctx, np, record)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
@@ -152,9 +153,10 @@ func (r *Reconciler) reconcile(
 	}
 	setConditions(np, o)
 	addHistory(np, o, r.Worker.Now())
-	np.Status.Outdated, np.Status.NextWindow = totalOf(np.Status.Pools)
-	if opening := o.opening(); opening != nil {
-		np.Status.NextWindow = opening
+	outdated, window := totalOf(np.Status.Pools)
+	np.Status.Outdated = outdated
+	if np.Status.NextWindow == nil { // no plan waits
+		np.Status.NextWindow = window
 	}
 	r.publish(ctrl.LoggerFrom(ctx), np, before, o)
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil

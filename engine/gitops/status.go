@@ -30,7 +30,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 			np.Status.Plan.CostCeiling = p.After.Ceiling.Monthly.String()
 		}
 	}
-	np.Status.Guards = nil
+	np.Status.Guards, np.Status.NextWindow = nil, nil
 	if np.Status.Plan != nil && !p.Empty() && slices.ContainsFunc(p.Verdicts, func(v plan.Verdict) bool { return v.Status != plan.Passed }) {
 		np.Status.Plan.Changes = plannedChanges(p)
 	}
@@ -38,8 +38,12 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 		if v.Status != plan.Passed {
 			np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{
 				Guard: v.Guard, Address: v.Addr, Status: string(v.Status), Message: v.Detail, Permission: v.Permission,
+				Until: statusMoment(v.Until),
 			})
 		}
+	}
+	if opens, _ := plan.Opens(np); !opens.IsZero() {
+		np.Status.NextWindow = statusMoment(opens)
 	}
 	np.Status.Drift = nil
 	for _, d := range p.Drift {

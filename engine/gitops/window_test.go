@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -32,7 +33,7 @@ func TestAChangeWaitsForItsWindow(t *testing.T) {
 		if !o.inProgress || o.stalled || !o.waitUntil.Equal(opens) || !strings.Contains(o.message, "2 to update") {
 			t.Fatalf("it waits as %+v", o)
 		}
-		if next := o.opening(); next == nil || !next.Time.Equal(opens) {
+		if next := p.np.Status.NextWindow; next == nil || !next.Time.Equal(opens) {
 			t.Errorf("the status says that the next window opens at %v, want %s", next, opens)
 		}
 		p.np.Spec.Interval.Duration = 24 * time.Hour
@@ -44,7 +45,7 @@ func TestAChangeWaitsForItsWindow(t *testing.T) {
 	p.is(p.after(opens.Sub(p.now)-time.Second), lkeplanv1alpha1.ReasonOutsideWindow, "", "", "")
 	o := p.after(time.Second)
 	p.is(o, lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
-	if next := o.opening(); next != nil {
+	if next := p.np.Status.NextWindow; next != nil {
 		t.Errorf("after it is applied the status still names the window of %s", next)
 	}
 
@@ -55,5 +56,26 @@ func TestAChangeWaitsForItsWindow(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
 	if got := manifest.Map(p.pool("web"), "spec")["weight"]; got != int64(6) && got != 6.0 {
 		t.Errorf("a change that touches no node waits for a window: the weight is %v", got)
+	}
+}
+
+// TestRefusedPlanNamesItsWindow: an approval counts from the start of the window, even if a guard blocks the plan as well.
+func TestRefusedPlanNamesItsWindow(t *testing.T) {
+	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 28, 9, 26, 0, 0, time.UTC)}
+	p.worker.Now = func() time.Time { return p.now }
+	p.np = p.plan("fleet", "a", "fleet")
+	const guards = "  max_rolled_nodes = \"0\"\n  window \"nights\" {\n    schedule = \"0 21 * * mon-thu\"\n    duration = \"6h\"\n  }\n"
+	p.guardedPools(guards, "one", "web")
+	p.reconcile(p.np)
+	p.node("web")
+	p.guardedPools(guards, "two", "web")
+	o, opens := p.after(time.Minute), time.Date(2026, 11, 30, 21, 0, 0, 0, time.UTC)
+	until, waits := plan.Opens(p.np)
+	if o.reason != lkeplanv1alpha1.ReasonGuarded || !waits || !until.Equal(opens) || !p.np.Status.NextWindow.Time.Equal(opens) {
+		t.Errorf("%s; it waits %t until %s; the status has %s: %s", o.reason, waits, until, p.np.Status.NextWindow, o.message)
+	}
+	p.approve()
+	if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonOutsideWindow || p.np.Status.Approval == nil || p.has("web") != "one" {
+		t.Errorf("%s: %s", o.reason, o.message)
 	}
 }

@@ -33,7 +33,7 @@ func Applies(np *lkeplanv1alpha1.NodePlan) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: cmp.Or(to.Namespace, np.Namespace), Name: to.Name}, nil
 }
 
-// Approve writes an approval on a NodePlan; nil takes it back.
+// Approve writes an approval on a NodePlan, in place of an earlier one; nil takes it back.
 func Approve(ctx context.Context, c Cluster, at types.NamespacedName, a *lkeplanv1alpha1.Approval) error {
 	var given any
 	if a != nil {

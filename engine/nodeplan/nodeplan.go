@@ -105,6 +105,7 @@ func Key(np *lkeplanv1alpha1.NodePlan) types.NamespacedName {
 const (
 	Ready     = "ready"
 	Waiting   = "waits for approval"
+	Delayed   = "waits for window"
 	Stalled   = "stalled" // until a user changes something
 	Failing   = "failing" // and retried
 	Working   = "working"
@@ -117,7 +118,7 @@ const (
 
 // states are the states for reasons of the condition Ready.
 var states = map[string]string{
-	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonProving: Proving,
+	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonOutsideWindow: Delayed, lkeplanv1alpha1.ReasonProving: Proving,
 	lkeplanv1alpha1.ReasonHeld: Held, lkeplanv1alpha1.ReasonRolledBack: Restored,
 }
 

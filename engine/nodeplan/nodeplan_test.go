@@ -208,7 +208,7 @@ func TestAnApprovalIsTheOnlyChangeOfTheStatus(t *testing.T) {
 	type fields = map[string]any
 	want := []fields{
 		{"status": fields{"approval": fields{"planDigest": "sha256:1", "guards": []any{"freeze:weekend"}, "maxNodes": int64(0),
-			"expires": "2026-11-20T12:00:00Z", "by": "jane"}}},
+			"expires": "2026-11-20T12:00:00Z", "by": "jane", "reason": ""}}}, // that of an earlier one does not stay
 		{"status": fields{"approval": nil}},
 	}
 	if diff := cmp.Diff(want, c.changed); diff != "" {

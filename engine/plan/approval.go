@@ -65,7 +65,8 @@ func covers(given []string, permission string) bool {
 }
 
 // ApprovalFor returns the approval that a NodePlan waits for: its plan, the guards that refuse it, and the number of
-// nodes that it touches now. The caller adds the approver and the expiry. If nothing waits, the error explains why.
+// nodes that it touches now. Guards that an approval of this plan lifts already stay lifted. The caller adds the approver and
+// the expiry. If nothing waits for approval, the error explains why.
 func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	name := np.Namespace + "/" + np.Name
 	if np.Status.Plan == nil {
@@ -80,20 +81,48 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 		return a, fmt.Errorf("NodePlan %s has no plan for its last revision, %s: see its condition Ready", name,
 			diag.OneLine(np.Status.LastAttemptedRevision))
 	}
+	approved := np.Status.Approval != nil && np.Status.Approval.PlanDigest == a.PlanDigest
 	for _, g := range np.Status.Guards {
-		if g.Status == string(Blocked) {
+		if g.Status == string(Blocked) || approved && g.Status == string(Allowed) {
 			a.Guards = append(a.Guards, g.Permission)
 		}
 	}
-	if given := np.Status.Approval; len(a.Guards) == 0 && given != nil && given.PlanDigest == a.PlanDigest {
-		a.Guards = slices.Clone(given.Guards) // to extend it
-	}
-	if len(a.Guards) == 0 {
+	switch opens, waits := Opens(np); {
+	case len(a.Guards) > 0:
+	case waits:
+		return a, fmt.Errorf("no guard refuses the plan of NodePlan %s, so there is nothing to approve; it waits %s, and an "+
+			"approval cannot change that", name, untilText(opens))
+	default:
 		return a, fmt.Errorf("nothing refuses the plan of NodePlan %s, so there is nothing to approve", name)
 	}
 	slices.Sort(a.Guards)
 	a.Guards = slices.Compact(a.Guards)
 	return a, nil
+}
+
+// Opens reports whether the plan of a NodePlan waits for a time, whatever else blocks it, and until when; the zero time if
+// that is not within a year.
+func Opens(np *lkeplanv1alpha1.NodePlan) (opens time.Time, waits bool) {
+	for _, g := range np.Status.Guards {
+		if g.Status != string(Waiting) {
+			continue
+		}
+		if g.Until == nil {
+			return time.Time{}, true
+		}
+		if waits = true; g.Until.After(opens) {
+			opens = g.Until.Time
+		}
+	}
+	return opens, waits
+}
+
+// untilText is until when a plan waits.
+func untilText(opens time.Time) string {
+	if opens.IsZero() {
+		return "for a window, and none starts within a year"
+	}
+	return "until " + moment(opens.UTC())
 }
 
 // SpendApproval removes the approval of an applied plan from the status, and returns it for the history. An approval is

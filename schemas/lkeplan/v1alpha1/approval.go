@@ -37,5 +37,5 @@ type Approval struct {
 	// Reason is why it was given, for readers of the history.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason"` // no omitempty: an approval is merged, and the reason of an earlier one would stay
 }

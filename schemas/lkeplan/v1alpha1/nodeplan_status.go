@@ -223,6 +223,10 @@ type GuardStatus struct {
 	// Permission is the name that an approval must list to lift a blocked guard.
 	// +optional
 	Permission string `json:"permission,omitempty"`
+
+	// Until is when a waiting guard lets the plan pass. Absent if that is not within a year.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // PoolStatus counts the nodes of a pool.
