@@ -91,7 +91,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	after := before
 	after.Removed = head.Removed
-	before.Unheld, before.Whole = rollout.Released, true
+	before.Unheld, before.Released, before.Whole = rollout.Released, Released, true
 	addTargets(&before, &after, head, targets)
 	over := leftOver(head, objects)
 	notes = append(notes, directoryNotes(head, opts.Base, targets)...)
@@ -125,7 +125,6 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	p.Drift = drift
 	addUpgrades(&p, head, live)
-	release(&p, objects)
 	found := Comparison{Plan: p, Targets: targets}
 	if err := found.sign(opts.By); err != nil {
 		return Comparison{}, err

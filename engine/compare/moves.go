@@ -113,6 +113,8 @@ func sidesOf(p plan.Plan, whole clusters.Snapshot) (before, after []map[string]a
 		c, changed := changes[key]
 		delete(changes, key)
 		switch {
+		case changed && c.Released != nil:
+			before, after = append(before, obj), append(after, c.Released)
 		case !changed || c.Action == plan.Keep || c.Action == plan.Forget:
 			before, after = append(before, obj), append(after, obj)
 		case c.Action == plan.Delete:

@@ -41,7 +41,7 @@ func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, node
 func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, by *applies,
 	now time.Time) (Target, error) {
 	own := slices.DeleteFunc(slices.Clone(nodes), func(n plan.Node) bool { return n.Pool != manifest.Name(live) })
-	desired, err := plan.MarkRemoval(live, own, now)
+	desired, err := plan.MarkRemoval(rollout.Released(live), own, now) // a first wave holds back no node that drains
 	if err != nil {
 		return Target{}, err
 	}
@@ -96,14 +96,4 @@ func Released(live map[string]any) map[string]any {
 		return nil
 	}
 	return rollout.Released(plan.ReleaseRemoval(live))
-}
-
-// release sets the last state of objects that are no longer managed.
-func release(p *plan.Plan, objects []map[string]any) {
-	live := index(objects)
-	for i := range p.Changes {
-		if c := &p.Changes[i]; c.Action == plan.Forget {
-			c.Released = Released(live[c.Key()])
-		}
-	}
 }

@@ -63,6 +63,11 @@ func (c Comparison) Judged() error {
 			unjudged = append(unjudged, key.String()+": the removal of its nodes")
 		}
 	}
+	for key, c := range changes {
+		if c.Released != nil && c.Impact == nil {
+			unjudged = append(unjudged, key.String()+": the effect of its release on nodes")
+		}
+	}
 	if len(unjudged) == 0 {
 		return nil
 	}
@@ -173,10 +178,17 @@ func keptByDirectory(live, stored map[string]any, head, base compile.Result) []p
 			return nil
 		}
 	}
-	if taken && kube.Same(unowned(live), unowned(stored)) {
+	if taken && sameValues(live, stored) {
 		return nil
 	}
 	return []plan.Conflict{{Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: owner}}
+}
+
+// KeepsValues reports whether an apply changes only the owner of a live object.
+func (t Target) KeepsValues() bool { return sameValues(t.Live, t.stored) }
+
+func sameValues(live, predicted map[string]any) bool {
+	return kube.Same(unowned(live), unowned(predicted))
 }
 
 // unowned is an object without the marks of its owner.

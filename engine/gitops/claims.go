@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -52,14 +55,45 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 		return "which has taken it over at another revision", true
 	case !nodeplan.InventoryOf(holder.Status.Inventory).Has(live):
 		return "whose status does not list it", true
+	case rollout.Braked(live):
+		return "which tests a revision on it: let the rollout succeed, or revert the revision, before you move the pool", true
 	}
 	switch d := w.declarationOf(ctx, rev, holder); {
 	case d.err != nil:
 		return fmt.Sprintf("and it is unknown whether that NodePlan still declares it: %v", d.err), true
 	case d.has(manifest.KeyOf(live)):
 		return "which also declares it: remove it from one of them", false
+	case sourceKey(rev.target.NodePlan) == sourceKey(holder):
+		return "", false
+	}
+	// Another source object may serve other files at the same URL and revision: only what the holder has applied proves that it
+	// releases the object.
+	switch d := w.lastAppliedBy(ctx, holder); {
+	case d.err != nil:
+		return fmt.Sprintf("and it is unknown whether that NodePlan has released it: %v", d.err), true
+	case d.has(manifest.KeyOf(live)):
+		return "which has another source object, and has not applied a revision without it yet", true
 	}
 	return "", false
+}
+
+// lastAppliedBy is what another NodePlan declared when it last applied a revision.
+func (w *Worker) lastAppliedBy(ctx context.Context, other *lkeplanv1alpha1.NodePlan) declaration {
+	vars, err := w.Vars(ctx, other)
+	if err != nil {
+		return declaration{err: errors.New("its variables cannot be read")}
+	}
+	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	if err != nil {
+		return declaration{err: fmt.Errorf("create a directory for what was last applied: %w", err)}
+	}
+	defer os.RemoveAll(dir)
+	at := filepath.Join(dir, "base")
+	last, err := w.base(ctx, target{other, vars}, at, compiled{request: compile.Request{Root: dir}})
+	if err != nil || last.request.Root != at {
+		return declaration{err: errors.New("its last applied revision is not known")}
+	}
+	return declaration{objects: plan.ByKey(last.Objects)}
 }
 
 // lost reports whether the NodePlan has already managed a live object at this revision. The

@@ -117,6 +117,8 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	why, strays := c.lastAppliedError, c.first && len(p.stays) > 0
 	if strays || c.first && (p.touchesOurs() || p.touchesNodes()) {
 		why = "There is no record of the last applied revision, but its objects are in the cluster."
+	} else if outside := p.touchesOutside(); c.first && len(outside) > 0 {
+		why = "This is the first revision, and it affects nodes of pools that it does not declare: " + strings.Join(outside, ", ") + "."
 	}
 	if why == "" || p.Plan.Empty() && !strays {
 		return c.refuseLeft(p)
@@ -127,19 +129,25 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	}}
 }
 
-// refuseLeft blocks a plan that removes or replaces nodes of existing pools that the last applied
-// files do not declare. Either spec.prune was false when these pools left the source, or another
-// NodePlan or a directory has released them. In both cases no guard has evaluated their nodes.
+// refuseLeft blocks a plan that removes or replaces nodes because of existing pools, or other objects, that the last
+// applied files do not declare. Either spec.prune was false when they left the source, or another NodePlan or a directory
+// has released them. In both cases no guard has evaluated their nodes.
 func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	declared := plan.ByKey(c.Objects)
+	affects := map[string]bool{} // by the addresses of the objects because of which nodes go
+	for _, change := range p.Plan.Changes {
+		if change.Kind == "NodePool" && affectsNodes(change) {
+			affects[change.Addr] = true
+			for _, addr := range change.Because {
+				affects[addr] = true
+			}
+		}
+	}
 	var left []string
 	for _, change := range p.Plan.Changes {
 		_, condemned := plan.ReadRemoval(change.Old)
 		_, declares := declared[change.Key()]
-		none := change.Impact != nil && change.Impact.Known && change.Impact.Of == 0
-		goes := change.Prune == plan.StartRemoval || change.Effect != plan.None && change.Effect != plan.InPlace || change.Loosens
-		if goes && change.Old != nil && change.Kind == "NodePool" && !change.Outside &&
-			!declares && !condemned && !none {
+		if change.Old != nil && affects[change.Addr] && !change.Outside && !declares && !condemned {
 			left = append(left, change.Addr)
 		}
 	}
@@ -148,9 +156,26 @@ func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	}
 	return []plan.Verdict{{
 		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "The last applied files do not declare these pools, so their guards are unknown: " +
+		Detail: "The last applied files do not declare these objects, so their guards are unknown: " +
 			strings.Join(left, ", ") + ".",
 	}}
+}
+
+// affectsNodes reports whether nodes of a pool may be removed or replaced.
+func affectsNodes(c plan.Change) bool {
+	none := c.Impact != nil && c.Impact.Known && c.Impact.Of == 0
+	return !none && (c.Prune == plan.StartRemoval || c.Effect != plan.None && c.Effect != plan.InPlace || c.Loosens)
+}
+
+// touchesOutside are the pools that the plan does not declare and whose nodes it may remove or replace. Their guards are
+// those of others.
+func (p judged) touchesOutside() (pools []string) {
+	for _, c := range p.Plan.Changes {
+		if c.Outside && affectsNodes(c) {
+			pools = append(pools, c.Addr)
+		}
+	}
+	return pools
 }
 
 // touchesNodes reports whether a plan may remove or replace nodes of objects that lkeplan has applied
@@ -162,8 +187,7 @@ func (p judged) touchesNodes() bool {
 		applied[manifest.KeyOf(t.Desired)] = t.Live != nil && kube.Applied(t.Live)
 	}
 	return slices.ContainsFunc(p.Plan.Changes, func(c plan.Change) bool {
-		none := c.Impact != nil && c.Impact.Known && c.Impact.Of == 0
-		return applied[c.Key()] && c.Effect != plan.None && c.Effect != plan.InPlace && !none
+		return applied[c.Key()] && affectsNodes(c)
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,14 +86,8 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 				braked = append(braked, manifest.Name(pool))
 			}
 		}
-		if len(braked) > 0 {
-			revision := np.Status.LastAttemptedRevision
-			if s := np.Status.Rollout; s != nil {
-				revision = s.Revision
-			}
-			return stalled(lkeplanv1alpha1.ReasonHeld, "the NodePlan is being deleted during the rollout of revision %s. "+
-				"Removing the budget of the first wave from %s would replace all of their nodes. To allow that, remove "+
-				"spec.rollout; otherwise revert their templates first.", revision, strings.Join(braked, ", "))
+		if err := refuseRelease(np, "the NodePlan is being deleted", braked); err != nil {
+			return err
 		}
 	}
 	return apply.Orphan(ctx, to, view, label)

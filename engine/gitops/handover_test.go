@@ -1,14 +1,23 @@
 package gitops
 
 import (
+	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestPresentOwnerContinues when another NodePlan names what it holds: only the newcomer waits.
@@ -221,5 +230,102 @@ func TestDeclaredPoolsAreNeverDeleted(t *testing.T) {
 		if label, _ := w.holder(name); label != nodeplan.InventoryLabel(plans[where[name]]) {
 			t.Errorf("pool %s is held by %s, and belongs to %s", name, label, plans[where[name]].Name)
 		}
+	}
+}
+
+// repositories reads GitRepositories, and else what a world has.
+type repositories struct {
+	plansOf
+	of map[client.ObjectKey]*sourcev1.GitRepository
+}
+
+func (r repositories) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if into, ok := obj.(*sourcev1.GitRepository); ok && r.of[key] != nil {
+		r.of[key].DeepCopyInto(into)
+		return nil
+	}
+	return r.plansOf.Get(ctx, key, obj, opts...)
+}
+
+// withoutHolder serves a revision without what the directory a declares, as spec.ignore of a GitRepository can do.
+type withoutHolder struct{ *world }
+
+func (s withoutHolder) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
+	artifact, err := s.world.Find(ctx, np)
+	if np.Namespace == "tenant" {
+		files := maps.Clone(s.commits[len(s.commits)-1])
+		files["a/main.lke.hcl"] = pools("a", "general")
+		artifact.Fetch = func(_ context.Context, dir string) error { return write(dir, files) }
+	}
+	return artifact, err
+}
+
+// TestURLDoesNotProveRelease: another source object can serve other files at the same URL and revision, so only what the
+// holder has applied itself releases a pool.
+func TestURLDoesNotProveRelease(t *testing.T) {
+	w := newWorld(t)
+	holder, takes := w.plan("platform", "a", ""), w.plan("tenant", "b", "")
+	repository := &sourcev1.GitRepository{Spec: sourcev1.GitRepositorySpec{URL: "https://git.example/fleet"}}
+	of := map[client.ObjectKey]*sourcev1.GitRepository{}
+	for _, np := range []*lkeplanv1alpha1.NodePlan{holder, takes} {
+		np.Spec.SourceRef = &lkeplanv1alpha1.SourceReference{Kind: "GitRepository", Name: "fleet"}
+		of[client.ObjectKey{Namespace: np.Namespace, Name: "fleet"}] = repository
+	}
+	w.worker.Cache, w.worker.Sources = repositories{plansOf{w: w}, of}, withoutHolder{w}
+	w.commit(map[string]string{"a": pools("a", "general", "web"), "b": pools("b", "web")})
+	w.reconcile(holder)
+	for range 2 {
+		if o := w.reconcile(takes); o.reason != lkeplanv1alpha1.ReasonConflict ||
+			!strings.Contains(o.message, "has not applied a revision without it yet") {
+			t.Errorf("it ends with %s: %s", o.reason, o.message)
+		}
+		w.reconcile(holder)
+	}
+	w.commit(map[string]string{"a": pools("a", "general"), "b": pools("b", "web")})
+	for range 2 { // the one that takes the pool sees the commit first
+		w.reconcile(takes)
+		w.reconcile(holder)
+	}
+	if label, _ := w.holder("web"); label != nodeplan.InventoryLabel(takes) || len(w.deleted) > 0 {
+		t.Errorf("it is held by %q; deleted: %v", label, w.deleted)
+	}
+}
+
+// TestFirstRevisionKeepsNodesOfOthers: it has no guards but its own, so it takes objects over only with their values, and
+// waits for approval if nodes of pools that it does not declare may go.
+func TestFirstRevisionKeepsNodesOfOthers(t *testing.T) {
+	const cluster = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n"
+	const adopts = cluster + "import {\n  to = node_class.c\n  id = \"c\"\n}\nnode_class \"c\" {\n"
+	for name, tt := range map[string]struct{ text, reason, says string }{
+		"a class with its values":   {adopts + "}\n", lkeplanv1alpha1.ReasonSucceeded, ""},
+		"a class with other values": {adopts + "  disk_encryption = \"enabled\"\n}\n", lkeplanv1alpha1.ReasonConflict, "with other values"},
+		"an overlay": {cluster + "node_class \"t\" {}\noverlay \"cheap\" {\n  requirements = { cpu = 16 }\n  price = \"0.0001\"\n}\n",
+			lkeplanv1alpha1.ReasonGuarded, "This is the first revision, and it affects nodes of pools that it does not declare: NodePool web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, obj := range []map[string]any{
+				{"apiVersion": "karpenter.k8s.linode/v1", "kind": "LinodeNodeClass", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{}},
+				{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"}, "spec": map[string]any{
+					"template": map[string]any{"spec": map[string]any{
+						"nodeClassRef": map[string]any{"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": "c"},
+						"requirements": []any{map[string]any{"key": "karpenter.k8s.linode/instance-cpu", "operator": "In", "values": []any{"4"}}},
+					}}}},
+			} {
+				stored, _, err := kube.BuiltinValidator().Predict(nil, obj)
+				if err != nil {
+					t.Fatal(err)
+				}
+				manifest.Ensure(stored, "metadata")["managedFields"] = []any{map[string]any{"manager": "kubectl", "operation": "Update",
+					"apiVersion": manifest.APIVersion(obj), "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:spec": map[string]any{}}}}
+				w.put(stored)
+			}
+			w.claims = []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}}
+			np := w.plan("tenant", "b", "mine")
+			w.commit(map[string]string{"b": tt.text})
+			if o := w.reconcile(np); o.reason != tt.reason || !strings.Contains(o.message, tt.says) {
+				t.Errorf("%s: %s", o.reason, o.message)
+			}
+		})
 	}
 }

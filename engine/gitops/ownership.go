@@ -44,6 +44,11 @@ func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inven
 		switch inventory.Declared(t.Live, rev.head.Inventory, rev.head.Imports) {
 		case nodeplan.Ours:
 			o.ours[key] = true
+		case nodeplan.Free:
+			if !kube.Applied(t.Live) && !t.KeepsValues() {
+				o.refused = append(o.refused, fmt.Sprintf("%s was created by %s with other values, and no guard of theirs is known: "+
+					"declare it with its current values, and change them in the next commit", key, nodeplan.Maker(t.Live)))
+			}
 		case nodeplan.Foreign:
 			delete(o.ours, key)
 			o.refused = append(o.refused, fmt.Sprintf("%s was created by %s: to take it over, add an import block with "+

@@ -48,6 +48,9 @@ func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o o
 	if len(first) == 0 {
 		return o, false, nil
 	}
+	if err := refuseShared(rev, p.Plan, first); err != nil {
+		return o, true, err
+	}
 	digest, err := rev.digest()
 	if err != nil {
 		return o, false, err
@@ -68,6 +71,46 @@ func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o o
 		return o, false, err
 	}
 	return w.startProving(ctx, rev, s)
+}
+
+// refuseShared refuses a revision that changes a node class of its first wave if pools that it does not declare use the
+// class as well: a wave holds only pools of the revision, so all nodes of the others would be replaced at once.
+func refuseShared(rev *revision, p plan.Plan, first []lkeplanv1alpha1.RolloutPool) error {
+	classes := map[string]bool{}
+	for _, c := range p.Changes {
+		if slices.ContainsFunc(first, func(f lkeplanv1alpha1.RolloutPool) bool { return f.Name == c.Name }) && !c.Outside {
+			for _, class := range c.Because {
+				classes[class] = true
+			}
+		}
+	}
+	for _, c := range p.Changes {
+		none := c.Impact != nil && c.Impact.Known && c.Impact.Rolled == 0
+		for _, class := range c.Because {
+			if c.Outside && c.Effect == plan.Roll && !none && classes[class] {
+				return stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is not applied: it changes %s, which %s uses as well, and a "+
+					"first wave cannot hold the nodes of a pool that the source does not declare. Give the pools of the source a "+
+					"class of their own, or remove spec.rollout to replace all nodes within the budgets of their pools.",
+					rev.Revision, class, c.Addr)
+			}
+		}
+	}
+	return nil
+}
+
+// refuseRelease refuses to remove the budget of a first wave from pools that are no longer managed, which would replace
+// the nodes that it holds.
+func refuseRelease(np *lkeplanv1alpha1.NodePlan, what string, pools []string) error {
+	if np.Spec.Rollout == nil || len(pools) == 0 {
+		return nil
+	}
+	revision := np.Status.LastAttemptedRevision
+	if s := np.Status.Rollout; s != nil {
+		revision = s.Revision
+	}
+	return stalled(lkeplanv1alpha1.ReasonHeld, "%s during the rollout of revision %s. Removing the budget of the first wave "+
+		"from %s would replace all of their nodes. To allow that, remove spec.rollout; otherwise revert their templates first.",
+		what, revision, strings.Join(pools, ", "))
 }
 
 // startProving applies the budgets of the first wave before anything else of a revision, and
@@ -237,12 +280,12 @@ func (w *Worker) applyPart(
 	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
 		part.cause = cmp.Or(rev.np.Status.LastAppliedOriginRevision, rev.np.Status.LastAppliedRevision)
 	}
+	declared := plan.ByKey(rev.base.Objects)
 	part.deletes = func(o config.Object) bool {
 		_, condemned := plan.ReadRemoval(o.Manifest)
-		return condemned || s.Phase == lkeplanv1alpha1.PhaseRolledBack && slices.ContainsFunc(s.Pools,
-			func(p lkeplanv1alpha1.RolloutPool) bool {
-				return p.Created && p.Name == o.Name() && o.Kind() == "NodePool"
-			})
+		_, stays := declared[o.Key()]
+		return condemned || s.Phase == lkeplanv1alpha1.PhaseRolledBack && !stays && slices.ContainsFunc(s.Pools,
+			func(p lkeplanv1alpha1.RolloutPool) bool { return p.Name == o.Name() && o.Kind() == "NodePool" })
 	}
 	p, err := w.compare(ctx, &part)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -222,7 +223,7 @@ func TestFailedRolloutIsRolledBack(t *testing.T) {
 	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "", "two, new")
 	o := p.after(time.Minute)
 	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "revision main@sha1:1 is rolled back to main@sha1:0", ", 0", "",
-		"two, new, draining")
+		"two, draining")
 	if !o.stalled || !strings.Contains(o.message, "NodePool new did not succeed within 5m") {
 		t.Error(o.message)
 	}
@@ -541,5 +542,73 @@ func TestReleasedPoolsCreateNodesAgain(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "")
 	if limits, limited := manifest.Lookup(p.pool("web"), "spec", "limits"); limited {
 		t.Errorf("the pool has the limits %v, and had none", limits)
+	}
+}
+
+// TestReleaseDoesNotEndWave: to remove the budget of a first wave is to replace the nodes that it holds, so a pool is
+// neither released nor moved to another NodePlan meanwhile, and without spec.rollout the guards count its nodes.
+func TestReleaseDoesNotEndWave(t *testing.T) {
+	const web = "pool \"web\" {\n  node_class = node_class.c\n  requirements = { cpu = 4 }\n  labels = { l = \"two\" }\n  weight = 5\n}\n"
+	p := newProving(t, onWeb)
+	p.np.Spec.Rollout.OnFailure = lkeplanv1alpha1.RolloutHold
+	p.np.Spec.Guards = &lkeplanv1alpha1.PlanGuards{MaxRolledNodes: "2"}
+	other := p.plan("fleet", "b", "fleet")
+	const none = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n"
+	p.guardedPools("", "", "db", "web")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "", "")
+	p.guardedPools("", "two", "db", "web")
+	p.after(time.Minute)
+	p.approve()
+	p.after(time.Minute)
+	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonHeld, "", "two, 0", "")
+
+	p.commit(map[string]string{"a": none + strings.Replace("node_class \"c\" {}\n"+web, "web", "db", 1) + "removed {\n  from = pool.web\n}\n"})
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "the source releases pools during the rollout", "two, 0", "")
+	p.commit(map[string]string{"a": none + "node_class \"c\" {}\n" + strings.Replace(web, "web", "db", 1),
+		"b": none + "node_class \"c\" {}\n" + web})
+	if o := p.reconcile(other); o.reason != lkeplanv1alpha1.ReasonConflict || !strings.Contains(o.message, "which tests a revision on it") {
+		t.Errorf("the other NodePlan ends with %s: %s", o.reason, o.message)
+	}
+	p.guardedPools("", "three", "db", "web") // the nodes that the wave has held were replaced for no revision yet
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonGuarded, "6 of 6 nodes would be replaced", "two, 0", "")
+	p.np.Spec.Rollout = nil
+	p.guardedPools("", "two", "db", "web")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonGuarded, "6 of 6 nodes would be replaced", "two, 0", "")
+}
+
+// TestPoolWithNodesIsNotNew: a pool that drains and is declared again with another template is in the first wave with the
+// nodes that it has, and drains again if the revision fails.
+func TestPoolWithNodesIsNotNew(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.guardedPools("", "", "db")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonPruning, "", ", draining", "")
+	p.push("two")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
+	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "two, draining", "")
+}
+
+// TestWaveOfSharedClassIsRefused: a wave does not hold pools that the source does not declare.
+func TestWaveOfSharedClassIsRefused(t *testing.T) {
+	p := newProving(t, onWeb)
+	foreign := runtime.DeepCopyJSON(p.pool("db"))
+	foreign["metadata"] = map[string]any{"name": "foreign"}
+	p.put(foreign)
+	p.node("foreign")
+	class, err := manifest.As[linodev1alpha1.LinodeNodeClass](p.objects[manifest.Key{Kind: "LinodeNodeClass", Name: "c"}])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.claims {
+		p.claims[i].Annotations[linodev1alpha1.AnnotationHash] = class.Hash()
+		p.claims[i].Annotations[linodev1alpha1.AnnotationHashVersion] = linodev1alpha1.HashVersion
+	}
+	p.push("")
+	text := p.commits[len(p.commits)-1]["a/main.lke.hcl"]
+	p.commit(map[string]string{"a": strings.Replace(text, `"c" {}`, "\"c\" {\n  disk_encryption = \"enabled\"\n}", 1)})
+	o := p.after(time.Minute)
+	p.is(o, lkeplanv1alpha1.ReasonHeld, "it changes node_class.c, which NodePool foreign uses as well", "", "")
+	live, err := manifest.As[linodev1alpha1.LinodeNodeClass](p.objects[manifest.Key{Kind: "LinodeNodeClass", Name: "c"}])
+	if err != nil || live.Hash() != class.Hash() {
+		t.Errorf("the class has changed (%v)", err)
 	}
 }

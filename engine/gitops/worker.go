@@ -169,10 +169,19 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	given, digest := rev.approval(p.digest)
 	why := plan.LiftByApproval(given, &p.Plan, digest, w.Now())
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
-	switch {
-	case rev.planOnly():
+	if rev.planOnly() {
 		return w.planned(rev, p, before)
-	case p.Plan.Refused():
+	}
+	var released []string
+	for _, c := range p.Plan.Changes {
+		if c.Action == plan.Forget && c.Effect == plan.Roll {
+			released = append(released, c.Name)
+		}
+	}
+	if err := refuseRelease(rev.np, "the source releases pools", released); err != nil {
+		return outcome{}, err
+	}
+	if p.Plan.Refused() {
 		return outcome{}, awaitsApproval(rev, p, why)
 	}
 	return w.applyRevision(ctx, rev, p)

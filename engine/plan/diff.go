@@ -150,6 +150,9 @@ func removed(o config.Object, base, head State) Change {
 		if !r.Delete {
 			c := changeOf(o, Forget)
 			c.UID = manifest.UID(o.Defaulted)
+			if base.Released != nil {
+				c.Released = base.Released(o.Defaulted)
+			}
 			return c
 		}
 		if r.Prune != "" {

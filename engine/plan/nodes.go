@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
@@ -118,13 +120,24 @@ func (p *Plan) setImpact(base, head side) error {
 	}
 	changed := func(key manifest.Key) bool { return changes[key] }
 	before := judgesOf(base, changed)
-	kept := side{objects: head.objects, others: slices.Concat(base.objects, head.others)}
-	after := judgesOf(kept, changed) // including forgotten pools
+	kept := side{State: State{Unheld: base.Unheld}, objects: slices.Clone(head.objects)}
+	kept.others = slices.Concat(base.objects, head.others) // including forgotten pools
+	for _, c := range p.Changes {
+		if c.Released == nil {
+			continue
+		}
+		released, err := typed(config.Object{Manifest: c.Released, Defaulted: c.Released})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Addr, err)
+		}
+		kept.objects = append(kept.objects, released)
+	}
+	after := judgesOf(kept, changed)
 	pools := byPool(head.Nodes)
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		key := c.Key()
-		stays := c.Action == Forget && c.Effect != Roll && !c.Loosens
+		stays := c.Action == Forget && c.Effect != Roll && !c.Loosens && c.Released == nil
 		if c.Kind != "NodePool" || c.Action == Create && before[key].pool == nil || stays {
 			continue // it has no nodes, or they stay
 		}
@@ -148,8 +161,9 @@ func (p *Plan) setImpact(base, head side) error {
 		if c.Relabels {
 			c.Impact.Relabeled = c.Impact.Of
 		}
-		if c.Action == Update && c.Impact.Rolled > 0 {
-			// A key has left the list of keys that change in place, and nodes do not have its value yet.
+		if (c.Action == Update || c.Action == Forget) && c.Impact.Rolled > 0 {
+			// A key has left the list of keys that change in place, and nodes do not have its value yet; or the budget of a first
+			// wave, which has kept nodes from being replaced, is removed.
 			c.worsen(Roll, true)
 		}
 		if c.Action == Create && was.pool != nil && asks.pool != nil && !head.Moves.Known && loosensAny(was.pool, asks.pool) {
@@ -292,6 +306,7 @@ type judge struct {
 	versions     map[string]string        // desired Kubernetes versions, by class
 	leads        map[string]time.Duration // see maintenanceLead, by class
 	removing     bool                     // the pool is draining
+	held         bool                     // the budget of a first wave keeps nodes that have drifted from being replaced
 }
 
 func judges(s side) map[manifest.Key]judge {
@@ -314,6 +329,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 		}
 		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
 			allows: allows(o)}
+		j.held = s.Unheld != nil && !reflect.DeepEqual(s.Unheld(o.Defaulted)["spec"], o.Defaulted["spec"])
 		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()
 			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {
@@ -328,13 +344,13 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 	return all
 }
 
-// replaces reports whether a node is replaced that was not before. The version of a node is unknown if the user may not
-// list nodes; it may then differ from the desired one.
+// replaces reports whether a node is replaced that was not before, or that the budget of a first wave has held back. The
+// version of a node is unknown if the user may not list nodes; it may then differ from the desired one.
 func (j judge) replaces(before judge, n Node) bool {
 	want := j.versions[n.Class]
 	_, version := catalog.ParseVersion(want)
 	unknown := version && want != before.versions[n.Class] && n.Version == ""
-	return (j.drifted(n) || unknown || j.rehashes(before, n)) && !before.drifted(n)
+	return (j.drifted(n) || unknown || j.rehashes(before, n)) && (!before.drifted(n) || before.held && !j.held)
 }
 
 // rehashes reports whether the hash of pool or class changes, and the node has a hash of another hash version. The effect

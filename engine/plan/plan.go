@@ -39,9 +39,11 @@ type State struct {
 	// Unheld returns a pool of this state without the temporary fields that hold its nodes back while a wave proves a
 	// revision; nil if there are none.
 	Unheld func(pool map[string]any) map[string]any
-	Nodes  []Node    // nil if no cluster was read
-	Moves  Moves     // of the nodes, after the change; of a head
-	Now    time.Time // when budgets and expiry are evaluated; zero: they are not
+	// Released returns the last form of an object of this state that lkeplan stops managing; nil if the object stays as it is.
+	Released func(object map[string]any) map[string]any
+	Nodes    []Node    // nil if no cluster was read
+	Moves    Moves     // of the nodes, after the change; of a head
+	Now      time.Time // when budgets and expiry are evaluated; zero: they are not
 }
 
 // Plan is the effect of changing a base to a head.

@@ -151,6 +151,9 @@ func (v escaper) headline(c plan.Change) string {
 		parts = append(parts, "deleted")
 	case plan.Forget:
 		parts = append(parts, "no longer managed; the object stays unchanged")
+		if c.Effect == plan.Roll && c.Released != nil {
+			parts = []string{"no longer managed; the object stays without the budget of a first wave"}
+		}
 	case plan.Update:
 		parts = append(parts, "updated")
 	}

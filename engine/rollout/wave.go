@@ -36,7 +36,10 @@ func (c Change) Wave(t Terms) (first []lkeplanv1alpha1.RolloutPool, whole bool) 
 		switch rolls := declared.Effect == plan.Roll; declared.Action {
 		case plan.Create:
 			f.Created, rolls = c.creates(declared.Key())
-			if f.Created || rolls && f.Before > 0 {
+			if rolls && f.Before > 0 { // it has nodes, which the wave has to hold
+				f.Created = false
+				all = append(all, f)
+			} else if f.Created {
 				all = append(all, f)
 			}
 		case plan.Update, plan.Keep:
