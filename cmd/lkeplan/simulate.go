@@ -26,8 +26,8 @@ report shows the reason for each pool.
 The simulation needs no cluster. It uses Karpenter's scheduler, and chooses plan
 types (kinds of Linode, such as g6-standard-2) as the controller does. The
 limits of the pools apply. At the start, only pools with a fixed number of nodes
-have nodes. All pods are created at the same time. NodeOverlays and
-CapacityBuffers are not simulated.
+have nodes. All pods are created at the same time. NodeOverlays
+count, as with the feature gate NodeOverlay. CapacityBuffers are not simulated.
 
 --pods 200x1cpu,2Gi adds 200 pods that each request 1 CPU and 2Gi of memory to the
 simulation. --workloads adds the pods of manifests: Deployments, StatefulSets,

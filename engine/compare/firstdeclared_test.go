@@ -88,7 +88,7 @@ func TestClassDeclaredFirst(t *testing.T) {
 				pool = "team"
 			}
 			view := cluster{"LinodeNodeClass": tt.live, "NodeClaim": {claim("a", pool), claim("b", pool)},
-				"NodeOverlay": {`{"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "any"}}`}} // so that moves are unknown
+				"CapacityBuffer": {`{"apiVersion": "autoscaling.x-k8s.io/v1beta1", "kind": "CapacityBuffer", "metadata": {"name": "any", "namespace": "any"}}`}} // so that moves are unknown
 			if pool == "team" && tt.base == "" {
 				view["NodePool"] = []string{`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "team"},
 					"spec": {"template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass",

@@ -28,7 +28,7 @@ import (
 // Whole is all that determines which nodes Karpenter removes or replaces.
 type Whole struct {
 	clusters.Snapshot
-	// Overlays are the NodeOverlays of the cluster, perhaps without their spec.
+	// Overlays are the NodeOverlays of the cluster.
 	Overlays []map[string]any
 	// Unknown is why it is not known, as a sentence without a period; "" if it is.
 	Unknown string
@@ -51,7 +51,7 @@ func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.T
 		return plan.Moves{Unknown: whole.Unknown, Overlays: whole.Overlays}, err
 	}
 	for _, c := range p.Changes {
-		if c.Action != plan.Keep && (c.Kind == schemas.Overlay.Object.Kind || c.Kind == schemas.Buffer.Object.Kind) {
+		if c.Action != plan.Keep && c.Kind == schemas.Buffer.Object.Kind {
 			return plan.Moves{Unknown: notSimulated(c.Kind)}, nil
 		}
 	}
@@ -69,7 +69,7 @@ func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.T
 			live.Attached[pod.UID] = volumes.Attached(ctx, pod)
 		}
 	}
-	before, after, err := sidesOf(p, whole.Snapshot)
+	before, after, err := sidesOf(p, whole)
 	if err != nil {
 		return plan.Moves{}, err
 	}
@@ -96,8 +96,8 @@ func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.T
 	return found, nil
 }
 
-// sidesOf are the pools, classes and limits of a cluster before and after a plan.
-func sidesOf(p plan.Plan, whole clusters.Snapshot) (before, after []map[string]any, err error) {
+// sidesOf are the pools, classes, limits and overlays of a cluster before and after a plan.
+func sidesOf(p plan.Plan, whole Whole) (before, after []map[string]any, err error) {
 	changes := p.ByKey()
 	add := func(kind schemas.Object, object any) error {
 		raw, err := json.Marshal(object) // the converter of apimachinery writes durations of Karpenter in another form
@@ -135,6 +135,9 @@ func sidesOf(p plan.Plan, whole clusters.Snapshot) (before, after []map[string]a
 	for _, o := range whole.Limits {
 		err = errors.Join(err, add(*schemas.Limits.Object, o))
 	}
+	for _, o := range whole.Overlays {
+		err = errors.Join(err, add(*schemas.Overlay.Object, o))
+	}
 	for _, c := range p.Changes {
 		if _, left := changes[c.Key()]; left && c.New != nil {
 			after = append(after, c.New)
@@ -150,10 +153,7 @@ func notSimulated(kind string) string {
 
 // Whole implements View: what this user may not list is unknown.
 func (l *live) Whole(ctx context.Context) (found Whole, err error) {
-	if found.Overlays, err = l.Objects(ctx, *schemas.Overlay.Object); len(found.Overlays) > 0 {
-		found.Unknown = notSimulated(schemas.Overlay.Object.Kind)
-	}
-	if err == nil {
+	if found.Overlays, err = l.Objects(ctx, *schemas.Overlay.Object); err == nil {
 		var buffers []map[string]any
 		if buffers, err = l.Objects(ctx, *schemas.Buffer.Object); len(buffers) > 0 {
 			found.Unknown = notSimulated(schemas.Buffer.Object.Kind)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -119,20 +120,22 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Ti
 
 // Whole implements compare.View. Volumes are left out, so that more pods seem to fit on a node.
 func (v *nodePlanView) Whole(ctx context.Context) (found compare.Whole, err error) {
-	for _, kind := range []schemas.Object{*schemas.Overlay.Object, *schemas.Buffer.Object} {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind+"List"))
+	buffers, overlays := &metav1.PartialObjectMetadataList{}, &karpv1alpha1.NodeOverlayList{}
+	buffers.SetGroupVersionKind(schema.FromAPIVersionAndKind(schemas.Buffer.Object.APIVersion, schemas.Buffer.Object.Kind+"List"))
+	for _, list := range []client.ObjectList{overlays, buffers} {
 		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil && !meta.IsNoMatchError(err) {
 			return found, fmt.Errorf("list what consolidation depends on: %w", err)
 		}
-		for _, o := range list.Items {
-			found.Unknown = fmt.Sprintf("the effect of a %s on consolidation is not simulated", kind.Kind)
-			if kind == *schemas.Overlay.Object {
-				found.Overlays = append(found.Overlays, map[string]any{"metadata": map[string]any{"name": o.Name}})
-			}
-		}
 	}
-	if found.Unknown != "" {
+	for i := range overlays.Items {
+		overlay, err := manifest.Untyped(&overlays.Items[i])
+		if err != nil {
+			return found, err
+		}
+		found.Overlays = append(found.Overlays, overlay)
+	}
+	if len(buffers.Items) > 0 {
+		found.Unknown = "the effect of a CapacityBuffer on consolidation is not simulated"
 		return found, nil
 	}
 	found.Snapshot, err = clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},

@@ -32,7 +32,7 @@ type Moves struct {
 	Nodes []Move // by pool and name
 	// Unknown is why it is not known, as a sentence without a period; "" if no cluster was read.
 	Unknown string
-	// Overlays are the NodeOverlays of the cluster. One without a spec selects by any label.
+	// Overlays are the NodeOverlays of the cluster.
 	Overlays []map[string]any
 }
 
@@ -64,9 +64,8 @@ type attractor struct {
 // overlaid reports whether an overlay selects nodes by one of some labels, so that their prices and sizes change with it.
 func overlaid(labels []string, base, head side) bool {
 	selects := func(overlay map[string]any) bool {
-		spec := manifest.Map(overlay, "spec")
-		requirements, _ := spec["requirements"].([]any)
-		return spec == nil || slices.ContainsFunc(requirements, func(r any) bool {
+		requirements, _ := manifest.Map(overlay, "spec")["requirements"].([]any)
+		return slices.ContainsFunc(requirements, func(r any) bool {
 			fields, _ := r.(map[string]any)
 			key, _ := fields["key"].(string)
 			return slices.Contains(labels, key)

@@ -299,8 +299,11 @@ func (v escaper) moves(im *plan.Impact) (list []string) {
 			text += "removed, because its pods fit on other nodes"
 		}
 		text += "; " + diag.Counted(m.Pods, "pod") + " moved"
-		if m.Saves > 0 {
+		switch {
+		case m.Saves > 0:
 			text += fmt.Sprintf("; saves %s a month", m.Saves.Text())
+		case m.Saves < 0: // an overlay has other prices
+			text += fmt.Sprintf("; costs %s more a month", (-m.Saves).Text())
 		}
 		list = append(list, text)
 	}

@@ -8,15 +8,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/awslabs/operatorpkg/status"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	"sigs.k8s.io/karpenter/pkg/operator/logging"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
@@ -58,8 +62,10 @@ type cluster struct {
 	many            int        // from how many pods on package packing finds their nodes
 	shortfalls      []Shortfall
 	notes           []string
-	presumed        string // a note on LKE's own DaemonSets
-	anew            bool   // see Input
+	presumed        string          // a note on LKE's own DaemonSets
+	anew            bool            // see Input
+	ungated         bool            // Karpenter ignores NodeOverlays
+	changed         map[string]bool // classes that may have been unready before they change
 }
 
 // settings are those of the controller where it is given none, without what only
@@ -85,6 +91,9 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 		return nil, err
 	}
 	w.admit(ctx)
+	if err := w.overlay(ctx); err != nil {
+		return nil, err
+	}
 	w.addDaemonSets(in.DaemonSets)
 	if in.AssumeLKE && !slices.ContainsFunc(in.DaemonSets, ofCluster) {
 		w.assumeLKE(in.DaemonSets)
@@ -163,6 +172,9 @@ func (w *cluster) declare(objects []map[string]any) error {
 // admit finds the pools that can be planned with, and says of the others why not.
 func (w *cluster) admit(ctx context.Context) {
 	for _, class := range sorted(w.store.Classes) {
+		if found := class.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady); w.changed[class.Name] && found.IsFalse() {
+			continue // it has the conditions of the cluster
+		}
 		w.admitClass(class)
 	}
 	for _, pool := range sorted(w.store.Pools) {
@@ -171,14 +183,33 @@ func (w *cluster) admit(ctx context.Context) {
 		switch why := w.unready(ctx, pool); {
 		case why != "":
 			w.note("NodePool %s gets no nodes: %s", pool.Name, why)
+			pool.StatusConditions().SetFalse(karpv1.ConditionTypeNodeClassReady, "Unusable", why)
+			continue
 		case pool.Spec.Replicas != nil:
 			w.static = append(w.static, pool)
 		default:
 			w.dynamic = append(w.dynamic, pool)
 		}
+		ready(pool)
 	}
 	nodepool.OrderByWeight(w.dynamic)
 	nodepool.OrderByWeight(w.static)
+}
+
+// overlay has Karpenter apply NodeOverlays to the plan types of all pools, as its controller does when a pool or an overlay
+// changes.
+func (w *cluster) overlay(ctx context.Context) error {
+	w.chooser.Overlay = nil
+	if len(w.store.Overlays) == 0 || w.ungated {
+		return nil
+	}
+	overlaid := nodeoverlay.NewInstanceTypeStore()
+	controller := nodeoverlay.NewController(w.clock, w.store, w.provider, overlaid, state.NewCluster(w.clock, w.store, w.provider))
+	if _, err := controller.Reconcile(settings(ctx), reconcile.Request{}); err != nil {
+		return fmt.Errorf("apply NodeOverlays: %w", err)
+	}
+	w.chooser.Overlay = overlaid.ApplyAll
+	return nil
 }
 
 // admitClass gives a class the conditions that the controller would give it, as far as
@@ -208,6 +239,9 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	}
 	if problem := w.mode.ClassProblem(class.Spec); problem != "" {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
+	}
+	if found := class.StatusConditions().Get(status.ConditionReady); found.IsFalse() {
+		return fmt.Sprintf("its LinodeNodeClass %s is not ready: %s.", ref.Name, strings.TrimSuffix(found.Message, "."))
 	}
 	if class.Spec.ReplaceBeforeMaintenance != nil {
 		w.noteOnce("Nodes of LinodeNodeClass %s are replaced before maintenance of their hosts, which is not simulated. To see "+

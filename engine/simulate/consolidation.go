@@ -16,12 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -31,7 +33,7 @@ import (
 // removes and replaces nodes until nothing changes.
 type Consolidation struct {
 	Keep  int // percent of the pods of each workload that stay, rounded up; 0 stands for all
-	Steps int // after which it ends in any case; 0 stands for MaxSteps
+	Steps int // after which it ends in any case; 0 stands for maxSteps
 }
 
 // maxSteps bounds the steps of Karpenter that are simulated.
@@ -59,9 +61,6 @@ func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.P
 	w.clock, w.store.Budgets = now, in.Budgets
 	e := &consolidation{cluster: w, now: now, pending: pending, explains: true}
 	e.forget()
-	for _, pool := range w.dynamic {
-		ready(pool)
-	}
 	if err := e.scaleDown(ctx, in.Consolidate.Keep); err != nil {
 		return nil, err
 	}
@@ -172,9 +171,14 @@ func (e *consolidation) step(ctx context.Context) error {
 func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disrupt.Cluster, error) {
 	disrupt.CountAllowed(e.store.Budgets, e.pods)
 	e.store.Bound[""] = waiting
+	provider := e.offered()
+	prices, err := e.prices(ctx, provider)
+	if err != nil {
+		return disrupt.Cluster{}, err
+	}
 	state, err := e.karpenterState(ctx)
 	return disrupt.Cluster{
-		Client: e.store, Provider: e.offered(), State: state, Clock: e.now, Prices: e.prices(),
+		Client: e.store, Provider: provider, State: state, Clock: e.now, Prices: prices,
 		Except: func(kind disrupt.Kind, node string) bool {
 			return e.stuck[stuckAs(kind, node)] != "" || kind == disrupt.Single && e.stays[node]
 		},
@@ -223,12 +227,24 @@ func (e *consolidation) waiting() []*corev1.Pod {
 	return e.pending
 }
 
-func (e *consolidation) prices() map[string]float64 {
+// prices are what all nodes of each pool cost, as NodeOverlays have it.
+func (e *consolidation) prices(ctx context.Context, provider *offered) (map[string]float64, error) {
 	of := map[string]float64{}
 	for _, m := range e.made {
-		of[m.pool()] += e.types.Price(m.plan()).Hourly.Float64()
+		pool := e.store.Pools[m.pool()]
+		if pool == nil {
+			continue
+		}
+		types, err := provider.GetInstanceTypes(ctx, pool)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(types, func(it *cloudprovider.InstanceType) bool { return it.Name == m.plan() }); i >= 0 {
+			price, _ := types[i].OfferingPrice(e.types.Region(), karpv1.CapacityTypeOnDemand)
+			of[pool.Name] += price
+		}
 	}
-	return of
+	return of, nil
 }
 
 // carryOut makes the new nodes, moves the pods, and removes the old ones. Where the new
@@ -516,7 +532,7 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error {
 	old := w.store.Pools
 	fresh := newStore()
-	w.store.Pools, w.store.Classes, w.store.Limits = fresh.Pools, fresh.Classes, fresh.Limits
+	w.store.Pools, w.store.Classes, w.store.Limits, w.store.Overlays = fresh.Pools, fresh.Classes, fresh.Limits, fresh.Overlays
 	if err := w.declare(objects); err != nil {
 		return err
 	}
@@ -529,10 +545,30 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 	for _, pool := range sorted(w.store.Pools) {
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashAnnotationKey, pool.Hash())
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion)
-		ready(pool)
+	}
+	for _, m := range w.made {
+		w.relabel(m)
+	}
+	if err := w.overlay(ctx); err != nil {
+		return err
 	}
 	_, err := w.chooser.Limits.Show(ctx)
 	return err
+}
+
+// relabel gives a node the labels and annotations of its pool that change in place, as the controller does.
+func (w *cluster) relabel(m *simNode) {
+	pool := w.store.Pools[m.pool()]
+	if pool == nil {
+		return
+	}
+	claim, node := inplace.TemplateOf(pool).Next(m.claim, w.store.Nodes[m.node])
+	if claim != nil {
+		*m.claim = *claim // which the store has as well
+	}
+	if node != nil {
+		w.store.Nodes[m.node] = node
+	}
 }
 
 // removed is a pool that is no longer declared, as package plan has it: it makes no

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -26,15 +27,16 @@ import (
 // would panic.
 type store struct {
 	client.Client
-	Pools   map[string]*karpv1.NodePool
-	Classes map[string]*linodev1alpha1.LinodeNodeClass
-	Limits  map[string]*lkeplanv1alpha1.CapacityLimit
-	Claims  []*karpv1.NodeClaim
-	Nodes   map[string]*corev1.Node
-	Bound   map[string][]*corev1.Pod // by the name of their node
-	Pods    []*corev1.Pod            // those that are bound
-	Sets    []*appsv1.DaemonSet
-	Budgets []*policyv1.PodDisruptionBudget
+	Pools    map[string]*karpv1.NodePool
+	Classes  map[string]*linodev1alpha1.LinodeNodeClass
+	Limits   map[string]*lkeplanv1alpha1.CapacityLimit
+	Overlays map[string]*karpv1alpha1.NodeOverlay
+	Claims   []*karpv1.NodeClaim
+	Nodes    map[string]*corev1.Node
+	Bound    map[string][]*corev1.Pod // by the name of their node
+	Pods     []*corev1.Pod            // those that are bound
+	Sets     []*appsv1.DaemonSet
+	Budgets  []*policyv1.PodDisruptionBudget
 	// Attachable is how many volumes of Linode nodes can attach, by their names. All claims of
 	// pods are for such volumes.
 	Attachable map[string]int
@@ -43,7 +45,7 @@ type store struct {
 func newStore() *store {
 	return &store{
 		Pools: map[string]*karpv1.NodePool{}, Classes: map[string]*linodev1alpha1.LinodeNodeClass{},
-		Limits: map[string]*lkeplanv1alpha1.CapacityLimit{}, Nodes: map[string]*corev1.Node{},
+		Limits: map[string]*lkeplanv1alpha1.CapacityLimit{}, Overlays: map[string]*karpv1alpha1.NodeOverlay{}, Nodes: map[string]*corev1.Node{},
 		Bound: map[string][]*corev1.Pod{}, Attachable: map[string]int{},
 	}
 }
@@ -106,6 +108,10 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 		list.Items = values(sorted(s.Classes), o)
 	case *lkeplanv1alpha1.CapacityLimitList:
 		list.Items = values(sorted(s.Limits), o)
+	case *karpv1alpha1.NodeOverlayList:
+		for _, overlay := range sorted(s.Overlays) {
+			list.Items = append(list.Items, *overlay.DeepCopy()) // Karpenter sets their conditions
+		}
 	case *karpv1.NodeClaimList:
 		list.Items = values(s.Claims, o)
 	case *corev1.NodeList:
@@ -179,6 +185,8 @@ func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 			err = put(s.Classes, raw)
 		case "CapacityLimit":
 			err = put(s.Limits, raw)
+		case "NodeOverlay":
+			err = put(s.Overlays, raw)
 		default:
 			others = append(others, manifest.Kind(raw)+" "+manifest.Name(raw))
 		}

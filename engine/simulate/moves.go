@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -11,10 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Moved is a node that Karpenter removes or replaces because other capacity is cheaper or has room.
@@ -31,20 +35,55 @@ type Moved struct {
 // that differ from their pool as well; these nodes, and those beyond the replicas of a pool, are not in the result, because
 // they are the direct effect of the change.
 //
-// Before and after are all NodePools, LinodeNodeClasses and CapacityLimits of the cluster, as the API server stores them.
-// Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and nothing else changes. The
-// error is that of the context if the time is up.
+// Before and after are all NodePools, LinodeNodeClasses, CapacityLimits and NodeOverlays of the cluster, as the API server
+// stores them. Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and nothing else
+// changes. The error is that of the context if the time is up. Classes are ready, but those that the change changes have
+// the status of the cluster before it.
+//
+// What can start a move, each with a row of TestMoves:
+//
+//	a new pool                         "a new pool that is cheaper and tried first"
+//	a deleted pool                     "a pool that was tried first is deleted"
+//	wider requirements                 "wider requirements that are cheaper", "wider requirements of another pool"
+//	a larger limit                     "a larger limit of the pool that is tried first", "a larger limits block"
+//	a larger weight                    "a larger weight"
+//	fewer taints                       "taints that go"
+//	replicas                           "a pool with replicas that has room"
+//	the policy or delay of disruption  "consolidation that begins", "a policy that allows more"
+//	budgets                            "a budget that opens"
+//	the price of an overlay            "an overlay with a price", "another price of an overlay", "an overlay that goes"
+//	labels that change in place        "a label in place that an overlay selects", "a label in place that pods select"
+//	a class that becomes ready         "a class that becomes ready"
+//	a class with more room             "a class whose nodes have more room"
+//
+// Three more are not simulated. In a cluster with a CapacityBuffer, moves are unknown (engine/compare). A new version of the
+// controller with other feature gates or batches, and a price that Linode changes, are not in a commit: no plan can name
+// what they move.
+//
+// Karpenter applies NodeOverlays only with its feature gate NodeOverlay, and then it reports whether they are valid. If no
+// overlay has such a report, the result has the nodes that move with the gate, and those that move without it.
 func Moves(ctx context.Context, in Live, now time.Time, before, after []map[string]any) ([]Moved, error) {
-	was, err := disrupted(ctx, in, now, before, before)
-	if err != nil {
-		return nil, err
+	gates, changed := []bool{true}, changedClasses(before, after)
+	if applied, some := overlays(before); !applied {
+		if _, more := overlays(after); some || more {
+			gates = []bool{true, false}
+		}
 	}
-	goes, err := disrupted(ctx, in, now, before, after)
-	if err != nil {
-		return nil, err
-	}
-	for name := range was {
-		delete(goes, name)
+	goes := map[string]Moved{}
+	for _, gate := range gates {
+		was, err := disrupted(ctx, in, now, gate, changed, before, before)
+		if err != nil {
+			return nil, err
+		}
+		then, err := disrupted(ctx, in, now, gate, nil, before, after)
+		if err != nil {
+			return nil, err
+		}
+		for name, m := range then {
+			if _, goesAnyway := was[name]; !goesAnyway && goes[name].Name == "" {
+				goes[name] = m
+			}
+		}
 	}
 	var moved []Moved
 	for _, m := range goes {
@@ -57,12 +96,40 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 	return moved, nil
 }
 
+// overlays reports whether Karpenter has validated a NodeOverlay among some objects, and whether there is one.
+func overlays(objects []map[string]any) (validated, some bool) {
+	for _, o := range objects {
+		if manifest.Kind(o) != schemas.Overlay.Object.Kind {
+			continue
+		}
+		overlay, err := manifest.As[karpv1alpha1.NodeOverlay](o)
+		some = true
+		validated = validated || err == nil && !overlay.StatusConditions().Get(karpv1alpha1.ConditionTypeValidationSucceeded).IsUnknown()
+	}
+	return validated, some
+}
+
+// changedClasses are the names of the LinodeNodeClasses that a change changes.
+func changedClasses(before, after []map[string]any) map[string]bool {
+	specs, changed := map[manifest.Key]any{}, map[string]bool{}
+	for _, o := range after {
+		specs[manifest.KeyOf(o)] = o["spec"]
+	}
+	for _, o := range before {
+		if manifest.Kind(o) == schemas.NodeClass.Object.Kind && !reflect.DeepEqual(o["spec"], specs[manifest.KeyOf(o)]) {
+			changed[manifest.Name(o)] = true
+		}
+	}
+	return changed
+}
+
 // disrupted are the nodes that go with some objects in the place of others, by their names.
-func disrupted(ctx context.Context, in Live, now time.Time, before, objects []map[string]any) (map[string]Moved, error) {
+func disrupted(ctx context.Context, in Live, now time.Time, gate bool, changed map[string]bool, before, objects []map[string]any) (map[string]Moved, error) {
 	e, err := newDisruption(in, now)
 	if err != nil {
 		return nil, err
 	}
+	e.ungated, e.cluster.changed = !gate, changed
 	existing := map[string]string{}
 	for _, m := range e.made {
 		existing[m.node] = m.claim.Name

@@ -3,24 +3,31 @@ package simulate_test
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 var friday = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 // directory is a configuration whose pools are given.
 func directory(pools string) string {
+	if strings.Contains(pools, "image = ") {
+		return "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n  mode = \"instance\"\n}\nnode_class \"d\" {\n  image = \"linode/ubuntu24.04\"\n}\n" + pools
+	}
 	return "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nnode_class \"d\" {}\n" + pools
 }
 
@@ -45,6 +52,23 @@ func TestMoves(t *testing.T) {
 	empty := pool("web", `class = "dedicated", cpu = between(4, 8)`, "disruption {\n    policy = \"WhenEmpty\"\n    consolidate_after = \"30s\"\n  }")
 	shut := pool("web", `class = "dedicated", cpu = between(4, 8)`, fmt.Sprintf(budget, `consolidate_after = "30s"`, "0"))
 	cheap := func(more ...string) string { return pool("cheap", `class = "standard", cpu = between(1, 8)`, more...) }
+	gold := pool("gold", `class = "dedicated", cpu = 4`, `labels = { "example.com/tier" = "gold" }`, `taints = ["a=b:NoSchedule"]`)
+	dear := pool("dear", `class = "dedicated", cpu = between(16, 32)`, "weight = 90")
+	unready := func(tag string) string { return fmt.Sprintf("node_class \"unready\" {\n  tags = [%q]\n}\n", tag) }
+	cheapOf := func(class string) string {
+		return strings.Replace(cheap("weight = 50"), "node_class.d", "node_class."+class, 1)
+	}
+	instances := func(reserved string) string {
+		return web + strings.Replace(cheapOf("roomy"), "between(1, 8)", "between(1, 2)", 1) + fmt.Sprintf("node_class \"roomy\" {\n"+
+			"  image = \"linode/ubuntu24.04\"\n  kubelet {\n    kube_reserved = { memory = %q }\n  }\n}\n", reserved)
+	}
+	wide := func(tier string) string {
+		return pool("web", `class = "dedicated", cpu = between(2, 8)`, fmt.Sprintf("labels = { \"example.com/tier\" = %q }", tier),
+			`in_place = ["example.com/tier"]`)
+	}
+	overlay := func(requirements, price string) string {
+		return fmt.Sprintf("overlay \"some\" {\n  requirements = { %s }\n  price = %q\n}\n", requirements, price)
+	}
 	for _, tt := range []struct {
 		name          string
 		pods          string
@@ -84,15 +108,42 @@ func TestMoves(t *testing.T) {
 		{"a budget of zero", "2x1cpu,2Gi", shut, shut + cheap("weight = 50"), nil, ""},
 		{"a node that goes without the change", "2x1cpu,2Gi", web + cheap("weight = 50"),
 			web + cheap("weight = 50") + pool("more", `class = "standard", cpu = 2`, `taints = ["a=b:NoSchedule"]`), nil, web},
+		{"an overlay with a price", "1x1cpu,2Gi", wide("silver"), wide("silver") + overlay("cpu = 4", "0.001"),
+			[]string{"web g6-dedicated-2 -> g6-dedicated-4, saves $-36"}, ""},
+		{"another price of an overlay", "1x1cpu,2Gi", wide("silver") + overlay("cpu = 4", "9"), wide("silver") + overlay("cpu = 4", "0.001"),
+			[]string{"web g6-dedicated-2 -> g6-dedicated-4, saves $-36"}, ""},
+		{"an overlay that goes", "1x1cpu,2Gi", wide("silver") + overlay("cpu = 4", "0.001"), wide("silver"),
+			[]string{"web g6-dedicated-4 -> g6-dedicated-2, saves $36"}, ""},
+		{"a label in place that an overlay selects", "1x1cpu,2Gi", wide("silver") + overlay(`"example.com/tier" = "gold", cpu = 4`, "0.001"),
+			wide("gold") + overlay(`"example.com/tier" = "gold", cpu = 4`, "0.001"),
+			[]string{"web g6-dedicated-2 -> g6-dedicated-4, saves $-36"}, ""},
+		{"a label in place that pods select", "1x500mcpu,500Mi gold:1x500mcpu,500Mi", wide("silver") + gold, wide("gold") + gold,
+			[]string{"gold g6-dedicated-4 -> , saves $72"}, ""},
+		{"a label in place that no overlay selects", "1x1cpu,2Gi", wide("silver") + overlay("cpu = 4", "9"), wide("gold") + overlay("cpu = 4", "9"), nil, ""},
+		{"a pool that was tried first is deleted", "2x1cpu,2Gi", web + dear + cheap("weight = 50"), web + cheap("weight = 50"),
+			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
+		{"a larger limits block", "2x1cpu,2Gi", web + cheap("weight = 50") + "limits \"all\" {\n  nodes = 1\n}\n",
+			web + cheap("weight = 50") + "limits \"all\" {\n  nodes = 9\n}\n", []string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
+		{"a class that becomes ready", "2x1cpu,2Gi", web + unready("team=a") + cheapOf("unready"), web + unready("team=b") + cheapOf("unready"),
+			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
+		{"a class that stays unready", "2x1cpu,2Gi", web + unready("team=a") + cheapOf("unready"), web + unready("team=a") + cheapOf("unready") +
+			pool("more", `class = "standard", cpu = 2`, `taints = ["a=b:NoSchedule"]`), nil, web},
+		{"a class whose nodes have more room", "1x1cpu,2Gi", instances("3Gi"), instances("100Mi"),
+			[]string{"web g6-dedicated-4 -> g6-standard-2, saves $48"}, instances("3Gi")},
 		{"a pool that is deleted makes no other move", "2x1cpu,2Gi", web + cheap(`taints = ["a=b:NoSchedule"]`), web, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var in simulate.Input
 			compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(directory(cmp.Or(tt.start, tt.before)))}})
 			for text := range strings.FieldsSeq(tt.pods) {
-				load, err := workload.ParsePods(text)
+				shape, selects := strings.CutPrefix(text, "gold:")
+				load, err := workload.ParsePods(shape)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if selects {
+					load.Pod.Spec.NodeSelector = map[string]string{"example.com/tier": "gold"}
+					load.Pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 				}
 				in.Workloads = append(in.Workloads, load)
 			}
@@ -100,7 +151,14 @@ func TestMoves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			moved, err := simulate.Moves(t.Context(), live, friday, objectsOf(t, directory(tt.before)), objectsOf(t, directory(tt.after)))
+			before := objectsOf(t, directory(tt.before))
+			for _, o := range before {
+				if manifest.Name(o) == "unready" {
+					no := func(kind string) any { return map[string]any{"type": kind, "status": "False", "message": "no"} }
+					o["status"] = map[string]any{"conditions": []any{no("Ready"), no("ValidationSucceeded")}}
+				}
+			}
+			moved, err := simulate.Moves(t.Context(), live, friday, before, objectsOf(t, directory(tt.after)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,6 +174,27 @@ func TestMoves(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestEachCauseOfMovesHasARow of TestMoves, which the comment of Moves names.
+func TestEachCauseOfMovesHasARow(t *testing.T) {
+	code, err := os.ReadFile("moves.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := os.ReadFile("moves_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	causes := regexp.MustCompile(`(?m)^//\t.*".*"$`).FindAllString(string(code), -1)
+	for _, name := range regexp.MustCompile(`"[^"]+"`).FindAllString(strings.Join(causes, "\n"), -1) {
+		if !strings.Contains(string(rows), "{"+name+",") {
+			t.Errorf("TestMoves has no row %s", name)
+		}
+	}
+	if len(causes) < 10 {
+		t.Errorf("%d causes found", len(causes))
 	}
 }
 

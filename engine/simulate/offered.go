@@ -15,13 +15,15 @@ import (
 // offers all plan types if a pod spreads or gathers by a label of plan types.
 type offered struct {
 	cloudprovider.CloudProvider
-	all   bool
-	has   map[string]map[string]bool // the plan types of the nodes of each pool
-	known map[string][]*cloudprovider.InstanceType
+	overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error) // nil if there are no NodeOverlays
+	all     bool
+	has     map[string]map[string]bool // the plan types of the nodes of each pool
+	known   map[string][]*cloudprovider.InstanceType
 }
 
 func (w *cluster) offered() *offered {
-	o := &offered{CloudProvider: w.provider, all: w.anew, has: map[string]map[string]bool{}, known: map[string][]*cloudprovider.InstanceType{}}
+	o := &offered{CloudProvider: w.provider, overlay: w.chooser.Overlay, all: w.anew, has: map[string]map[string]bool{},
+		known: map[string][]*cloudprovider.InstanceType{}}
 	for _, m := range w.made {
 		if o.has[m.pool()] == nil {
 			o.has[m.pool()] = map[string]bool{}
@@ -40,6 +42,9 @@ func (o *offered) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) (
 		return types, nil
 	}
 	types, err := o.CloudProvider.GetInstanceTypes(ctx, pool)
+	if err == nil && o.overlay != nil {
+		types, err = o.overlay(pool.Name, types)
+	}
 	if err != nil {
 		return nil, err
 	}
