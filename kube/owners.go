@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An Owner is a tool that manages an object.
@@ -100,6 +101,21 @@ func Authored(live map[string]any) map[string]any {
 	return obj
 }
 
+// Dropped lists the labels and annotations that Authored leaves out and that the author of an object may have written.
+func Dropped(live map[string]any) (texts []string) {
+	for _, part := range []string{"labels", "annotations"} {
+		entries := manifest.Map(live, "metadata", part)
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			if owner := schemas.ReservedFor(key, fmt.Sprint(entries[key])); owner != "" && !begins(key, noise) &&
+				key != lastApplied && written(key, fmt.Sprint(entries[key])) {
+				texts = append(texts, fmt.Sprintf("%s: metadata.%s[%s]: %s acts on it, so a configuration cannot have it",
+					manifest.KeyOf(live), part, key, owner))
+			}
+		}
+	}
+	return texts
+}
+
 // written reports whether a tool or a controller wrote a label or an annotation.
 func written(key, value string) bool {
 	if key == schemas.AnnotationInPlace { // from in_place
@@ -108,9 +124,9 @@ func written(key, value string) bool {
 	return begins(key, noise) || slices.ContainsFunc(tools(), func(t tool) bool { return t.wrote(key, value) })
 }
 
-// wrote reports whether the tool wrote a label or an annotation.
+// wrote reports whether the tool wrote a label or an annotation. Authors write what a configuration can have, such as a sync wave.
 func (t tool) wrote(key, value string) bool {
-	return begins(key, t.marks) || t.name == "Helm" && key == "app.kubernetes.io/managed-by" && value == "Helm"
+	return begins(key, t.marks) && schemas.ReservedFor(key, value) != "" || t.name == "Helm" && key == "app.kubernetes.io/managed-by" && value == "Helm"
 }
 
 func begins(text string, with []string) bool {

@@ -41,7 +41,7 @@ read all objects of a kind, write KIND.
 import checks the HCL before it prints it. If the HCL describes the same
 objects, you can apply it, and no node is replaced. If the HCL differs from the
 objects, or if an object cannot be read, import shows the reason, and the exit
-code is 1.
+code is 1. A block that does not compile becomes a comment with the reason.
 
 For each object, the HCL has an import block. With this block, "lkeplan apply"
 takes over the object from its owner. If Flux, Argo CD, Helm or Terraform owns
@@ -157,14 +157,22 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err := flags.Report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, flags.ErrReported) {
 		return err
 	}
+	for _, text := range imported.Dropped {
+		fmt.Fprintln(i.env.Stderr, "not imported:", diag.OneLine(text))
+	}
+	for _, text := range imported.Commented {
+		fmt.Fprintln(i.env.Stderr, "COMMENTED OUT:", diag.OneLine(text))
+	}
 	for _, r := range imported.Remainder {
 		fmt.Fprintln(i.env.Stderr, "DIFFERS:", diag.OneLine(r.String()))
 	}
 	switch {
 	case len(imported.Remainder) > 0:
 		fmt.Fprintln(i.env.Stderr, "The HCL differs from the objects (see above). Resolve that before you apply it.")
-	case !imported.Exact():
+	case imported.Diags.HasErrors():
 		fmt.Fprintln(i.env.Stderr, "The HCL matches the objects, but does not compile: correct the errors above before you apply it.")
+	case len(imported.Commented) > 0:
+		fmt.Fprintln(i.env.Stderr, "The HCL has comments in place of the blocks above: correct the blocks, and uncomment them.")
 	default:
 		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
 			diag.Counted(len(imported.Blocks), "object"))

@@ -235,7 +235,7 @@ func (d *decoder) keys(v cty.Value, src source) any {
 				"domain and a slash.", key))
 			continue
 		}
-		if owner := schemas.ReservedFor(key, ""); owner != "" {
+		if owner := schemas.ReservedOnNodes(key); owner != "" {
 			d.problem(part, "Reserved key", fmt.Sprintf("The key %s belongs to %s and cannot change in place. Delete it from %s.",
 				key, owner, src.arg.Name))
 			continue

@@ -55,7 +55,7 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 		case fields[key] == nil:
 			delete(at.fields, key)
 		default:
-			if !plainLabels(fields[key]) {
+			if list, ok := fields[key].([]any); !plainLabels(fields[key]) && (!ok || len(list) > 0) {
 				d.warnCovered(table, path, part)
 			}
 			at.fields[key] = fields[key]
@@ -82,12 +82,12 @@ func writable(path string) bool {
 // annotated lists the maps of an object whose keys can belong to programs.
 var annotated = []string{"metadata.labels", "metadata.annotations"}
 
-// onNodes lists the maps of a NodePool whose keys are copied to its NodeClaims and Nodes.
-// Karpenter's CRD checks keys of Karpenter and Kubernetes there.
+// onNodes lists the maps of a NodePool whose keys are copied to its NodeClaims and Nodes, where only
+// lkeplan acts on its keys. Karpenter's CRD checks keys of Karpenter and Kubernetes there.
 var onNodes = []string{"spec.template.metadata.labels", "spec.template.metadata.annotations"}
 
-// checkReserved reports labels and annotations that belong to Karpenter, Kubernetes, lkeplan or the
-// programs that apply its objects: they record or trigger actions of these programs.
+// checkReserved reports labels and annotations that record or trigger actions of lkeplan, Karpenter or
+// the programs that apply its objects.
 func (d *decoder) checkReserved(object map[string]any) {
 	at := originsOf(slices.Clone(d.origins))
 	for _, part := range slices.Concat(annotated, onNodes) {

@@ -80,7 +80,7 @@ func keys(v any) (string, bool) {
 	text, ok := v.(string)
 	var elements []any
 	for _, key := range strings.Split(text, ",") {
-		ok = ok && key != "" && schemas.ReservedFor(key, "") == ""
+		ok = ok && key != "" && schemas.ReservedOnNodes(key) == ""
 		elements = append(elements, key)
 	}
 	if !ok || !slices.IsSorted(strings.Split(text, ",")) {

@@ -40,6 +40,8 @@ type Imported struct {
 	// would change it.
 	Remainder []Difference
 	Owners    Owners
+	Commented []string // blocks that do not compile, with the reason; they are comments in the files
+	Dropped   []string // labels and annotations that belong to programs
 }
 
 // Owned are the objects of one owner.
@@ -49,7 +51,9 @@ type Owned struct {
 }
 
 // Exact reports whether applying the files changes nothing.
-func (i Imported) Exact() bool { return len(i.Remainder) == 0 && !i.Diags.HasErrors() }
+func (i Imported) Exact() bool {
+	return len(i.Remainder) == 0 && !i.Diags.HasErrors() && len(i.Commented) == 0
+}
 
 type original struct {
 	live      map[string]any // as it is in the cluster, in the version that compiles
@@ -81,7 +85,7 @@ func ofKind(kind string) (schemas.Object, bool) {
 
 // Import writes objects as files of a directory for a cluster, and checks what
 // it wrote: the files are compiled, and each object is compared with what would
-// be applied to it. The objects must be importable. Comments are put before the
+// be applied to it. A block that does not compile becomes a comment. The objects must be importable. Comments are put before the
 // block of the cluster.
 func Import(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
 	return write(ctx, objects, cluster, comments, encode.Import)
@@ -108,16 +112,71 @@ func write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 	if cluster.Name == schemas.PlaceholderName {
 		cluster.Name = "imported" // everything but the name is checked
 	}
-	result.Files = filesOf(result.Blocks, encode.Cluster(cluster), permit)
-	if result.Compiled, result.Diags, err = compile.Files(ctx, result.Files); err != nil {
-		return Imported{}, err
+	commented := map[config.Addr]bool{}
+	for more := true; more; {
+		var places []place
+		result.Files, places = filesOf(result.Blocks, commented, encode.Cluster(cluster), permit)
+		if result.Compiled, result.Diags, err = compile.Files(ctx, result.Files); err != nil {
+			return Imported{}, err
+		}
+		before := len(commented)
+		for i, place := range places {
+			b := &result.Blocks[i]
+			if problems := place.problems(result.Diags); len(problems) > 0 && !commented[b.Addr] {
+				commented[b.Addr] = true
+				if permit != nil {
+					b.HCL += "\n" + permit(*b)
+				}
+				b.HCL = comment(b.HCL, problems)
+				result.Commented = append(result.Commented, fmt.Sprintf("%s: %s", b.Addr, problems[0]))
+			}
+		}
+		more = len(commented) > before
 	}
 	result.Files[0].Data = written
 	for _, live := range objects {
 		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
+		result.Dropped = append(result.Dropped, kube.Dropped(live)...)
 	}
 	result.Remainder, err = remainder(validator, originals, result.Compiled)
+	if len(commented) > 0 { // their blocks have the reason
+		result.Remainder = slices.DeleteFunc(result.Remainder, func(d Difference) bool { return d.Why == notCompiled })
+	}
 	return result, err
+}
+
+// A place is where the text of a block is.
+type place struct {
+	file        string
+	first, last int // lines
+}
+
+// problems are the errors in a block, and then its warnings; none if there is no error.
+func (p place) problems(diags hcl.Diagnostics) []string {
+	texts := map[hcl.DiagnosticSeverity][]string{}
+	for _, d := range diags {
+		if s := d.Subject; s != nil && s.Filename == p.file && p.first <= s.Start.Line && s.Start.Line <= p.last {
+			texts[d.Severity] = append(texts[d.Severity], d.Summary+": "+d.Detail)
+		}
+	}
+	if len(texts[hcl.DiagError]) == 0 {
+		return nil
+	}
+	return append(texts[hcl.DiagError], texts[hcl.DiagWarning]...)
+}
+
+// comment makes a comment of a block, with the reasons.
+func comment(block string, reasons []string) string {
+	lines := []string{"This block does not compile. Correct it, and uncomment it."}
+	for _, reason := range reasons {
+		lines = append(lines, diag.Wrap(diag.OneLine(reason), 76)...)
+	}
+	lines = append(lines, "")
+	lines = append(lines, strings.Split(strings.TrimSuffix(block, "\n"), "\n")...)
+	for i, line := range lines {
+		lines[i] = strings.TrimRight("# "+line, " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // prepare returns objects in the form to compare, and in the form to write.
@@ -134,11 +193,13 @@ func prepare(validator *kube.Validator,
 		if object == *schemas.Buffer.Object && metadata["namespace"] == nil {
 			metadata["namespace"] = "default" // as kubectl does
 		}
+		live = runtime.DeepCopyJSON(live)
+		// The API server stores no empty map there.
+		maps.DeleteFunc(manifest.Map(live, "metadata"), func(_ string, v any) bool { return isEmpty(v) })
 		withoutEmpty(authored)
 		class := ""
 		if object == *schemas.Pool.Object {
 			if class = foreignClass(live); class != "" {
-				live = runtime.DeepCopyJSON(live)
 				referHere(live)
 				referHere(authored)
 			}
@@ -150,6 +211,9 @@ func prepare(validator *kube.Validator,
 		least, err := validator.Minimal(authored)
 		if err != nil {
 			return nil, nil, err
+		}
+		if object == *schemas.Pool.Object {
+			keepEmpty(authored, least)
 		}
 		originals = append(originals, original{live: live, authored: authored, defaulted: defaulted, class: class})
 		toEncode = append(toEncode, config.Object{Manifest: least, Defaulted: defaulted})
@@ -177,10 +241,9 @@ func referHere(pool map[string]any) {
 	ref["group"], ref["kind"] = schemas.NodeClassGroup, schemas.NodeClass.Object.Kind
 }
 
-// withoutEmpty removes empty maps from an object.
+// withoutEmpty removes empty maps without effect from an object.
 func withoutEmpty(obj map[string]any) {
-	for _, in := range [][]string{{"spec", "template", "metadata", "labels"}, {"spec", "template", "metadata", "annotations"},
-		{"spec", "template", "metadata"}, {"spec", "limits"}} {
+	for _, in := range [][]string{{"spec", "template", "metadata"}, {"spec", "limits"}} {
 		above := manifest.Map(obj, in[:len(in)-1]...)
 		if inner, ok := above[in[len(in)-1]].(map[string]any); ok && len(inner) == 0 {
 			delete(above, in[len(in)-1])
@@ -188,13 +251,30 @@ func withoutEmpty(obj map[string]any) {
 	}
 }
 
+// keepEmpty keeps empty lists and maps of a NodePool's template: by Karpenter's hash, a pool without them is another pool.
+func keepEmpty(authored, least map[string]any) {
+	for _, in := range [][]string{{"spec", "taints"}, {"spec", "startupTaints"}, {"metadata", "labels"}, {"metadata", "annotations"}} {
+		path := []string{"spec", "template", in[0]}
+		if value := manifest.Map(authored, path...)[in[1]]; isEmpty(value) {
+			manifest.Ensure(least, path...)[in[1]] = value
+		}
+	}
+}
+
+func isEmpty(v any) bool {
+	list, isList := v.([]any)
+	fields, isMap := v.(map[string]any)
+	return isList && len(list) == 0 || isMap && len(fields) == 0
+}
+
 // perFile keeps files below the size that can be read.
 const perFile = 100
 
 // filesOf puts blocks into files by their type, with the permission to take each over that
-// permit writes, if any.
-func filesOf(blocks []encode.Block, cluster string, permit func(encode.Block) string) []config.File {
-	list := []config.File{{Name: "cluster.lke.hcl", Data: []byte(cluster)}}
+// permit writes, if any. A commented block needs none. The places are those of the blocks.
+func filesOf(blocks []encode.Block, commented map[config.Addr]bool, cluster string,
+	permit func(encode.Block) string) (list []config.File, places []place) {
+	list = []config.File{{Name: "cluster.lke.hcl", Data: []byte(cluster)}}
 	names := map[string]string{
 		schemas.NodeClass.Type: "node_classes", schemas.Pool.Type: "pools", schemas.Limits.Type: "limits",
 		schemas.Overlay.Type: "overlays", schemas.Buffer.Type: "buffers",
@@ -208,9 +288,13 @@ func filesOf(blocks []encode.Block, cluster string, permit func(encode.Block) st
 			name = fmt.Sprintf("%s_%d", names[chunk[0].Addr.Type], n)
 		}
 		var texts []string
+		line := 1
 		for _, b := range chunk {
 			texts = append(texts, b.HCL)
-			if permit != nil {
+			next := line + strings.Count(b.HCL, "\n") + 1
+			places = append(places, place{file: name + ".lke.hcl", first: line, last: next - 1})
+			line = next
+			if permit != nil && !commented[b.Addr] {
 				imports = append(imports, permit(b))
 			}
 		}
@@ -219,7 +303,7 @@ func filesOf(blocks []encode.Block, cluster string, permit func(encode.Block) st
 	if len(imports) > 0 && len(imports) <= config.MaxImports {
 		list = append(list, config.File{Name: "imports.lke.hcl", Data: []byte(importsComment + strings.Join(imports, "\n"))})
 	}
-	return list
+	return list, places
 }
 
 // sameType is how many of the first blocks go into one file.

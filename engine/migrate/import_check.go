@@ -21,6 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
+// notCompiled is what is wrong with an object that the files do not have.
+const notCompiled = "its block does not compile"
+
 // remainder compares each object with what it compiles to.
 func remainder(validator *kube.Validator, originals []original, compiled compile.Result) ([]Difference, error) {
 	compiledAs := map[manifest.Key]config.Object{}
@@ -38,7 +41,7 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 		}
 		r, ok := compiledAs[key]
 		if !ok {
-			rest = append(rest, Difference{Object: id, Why: "its block does not compile"})
+			rest = append(rest, Difference{Object: id, Why: notCompiled})
 			continue
 		}
 		found, err := o.compare(validator, r)

@@ -31,6 +31,8 @@ type LKECluster struct {
 	Address string
 	// External is whether its external_pool_tags leave the pools of lkeplan out of Terraform's state.
 	External bool
+	// ExternalTags are all its external_pool_tags.
+	ExternalTags []string
 	// OldProvider is whether Terraform's provider is older than external_pool_tags: its state does not have it.
 	OldProvider bool
 }
@@ -62,19 +64,18 @@ type ImportedPool struct {
 // keeps it. The spec of a pool is unknown when its name is chosen.
 type NameTaken func(obj map[string]any) bool
 
-// ImportLKE makes a NodePool of each LKE pool, and as few node classes as they need. The
-// catalogue has the number of vCPUs of a plan. LKE pools that lkeplan or another Karpenter
-// manages are skipped.
+// ImportLKE makes a NodePool of each LKE pool, or of several that differ in nothing, and as few node
+// classes as they need. The catalogue has the number of vCPUs of a plan. LKE pools that lkeplan or
+// another Karpenter manages are skipped.
 func ImportLKE(c LKECluster, plans *catalog.Catalog, taken NameTaken) LKEImport {
 	var m LKEImport
 	classes := map[string]string{} // their names by their specs
 	users, common := c.classes()
-	for _, p := range c.Pools {
-		if lke.Keeps(p.Tags) {
-			m.Passed = append(m.Passed, p)
-			continue
-		}
-		moved := ImportedPool{LKEPool: p, NodePool: m.name(schemas.Pool, p.name(), nil, taken)}
+	groups, passed := c.groups()
+	m.Passed = passed
+	for _, g := range groups {
+		p := g.sum
+		moved := ImportedPool{NodePool: m.name(schemas.Pool, p.name(), nil, taken)}
 		spec := p.class(c)
 		key := fmt.Sprint(spec)
 		class, known := classes[key]
@@ -91,9 +92,49 @@ func ImportLKE(c LKECluster, plans *catalog.Catalog, taken NameTaken) LKEImport 
 		pool, moved.Notes = p.nodePool(c, class)
 		pool["limits"] = p.limits(plans)
 		m.Objects = append(m.Objects, newObject(schemas.Pool, moved.NodePool, pool))
-		m.Pools = append(m.Pools, moved)
+		if n := len(g.pools); n > 1 {
+			moved.Notes = append(moved.Notes, fmt.Sprintf("It takes the place of %d LKE pools that differ in nothing. If an autoscaler "+
+				"of your own creates them, write its maximum as the limit of this pool.", n))
+		}
+		moved.Notes = append(moved.Notes, p.floor())
+		for _, member := range g.pools {
+			moved.LKEPool = member
+			m.Pools = append(m.Pools, moved)
+			moved.Notes = nil
+		}
 	}
 	return m
+}
+
+// A group is LKE pools that differ in nothing, as the cluster autoscaler of Linode creates them, and one with all their nodes.
+type group struct {
+	sum   LKEPool
+	pools []LKEPool
+}
+
+// groups are the LKE pools to import, and those that are skipped.
+func (c LKECluster) groups() (groups []group, passed []LKEPool) {
+	at := map[string]int{}
+	for _, p := range c.Pools {
+		if lke.Keeps(p.Tags) {
+			passed = append(passed, p)
+			continue
+		}
+		pool, notes := p.nodePool(c, "")
+		key := fmt.Sprintf("%q %q %v %v %q %t", p.name(), ptr.Deref(p.Label, ""), p.class(c), pool, notes, p.Autoscaler.Enabled)
+		i, again := at[key]
+		if !again {
+			at[key] = len(groups)
+			groups = append(groups, group{sum: p, pools: []LKEPool{p}})
+			continue
+		}
+		g := &groups[i]
+		g.sum.Count += p.Count
+		g.sum.Autoscaler.Min += p.Autoscaler.Min
+		g.sum.Autoscaler.Max += p.Autoscaler.Max
+		g.pools = append(g.pools, p)
+	}
+	return groups, passed
 }
 
 // classes count the LKE pools of each class, by its spec; common is the first of the most common ones.
@@ -236,7 +277,7 @@ func (p LKEPool) nodePool(c LKECluster, class string) (spec map[string]any, note
 	if len(p.Disks) > 0 {
 		notes = append(notes, "Its disk layout is left out: nodes have the layout of LKE.")
 	}
-	return spec, append(notes, p.floor())
+	return spec, notes
 }
 
 func (c LKECluster) enterprise() bool { return c.Tier == string(catalog.Enterprise) }

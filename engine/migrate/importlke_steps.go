@@ -2,8 +2,10 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/linode/capacity"
 )
 
@@ -60,10 +62,14 @@ func (m LKEImport) inTerraform(c LKECluster) []string {
 		lines = append(lines, "Before you delete an LKE pool, write this in Terraform. Otherwise the next terraform apply creates it again:",
 			"", "    # in "+c.Address)
 	} else {
+		var tags []string
+		for _, tag := range append(slices.Clone(c.ExternalTags), capacity.Mark) {
+			tags = append(tags, syntax.Quote(tag))
+		}
 		lines = append(lines, "Before lkeplan creates its first node, write this in Terraform. Otherwise the next terraform apply deletes the LKE pools "+
-			"of lkeplan, and creates deleted ones again:", "", "    # in "+c.Address, "    external_pool_tags = [\""+capacity.Mark+"\"]")
+			"of lkeplan, and creates deleted ones again:", "", "    # in "+c.Address, "    external_pool_tags = "+syntax.List(tags))
 	}
-	lines = append(lines, "    lifecycle {", "      ignore_changes = [pool, k8s_version]", "    }", "")
+	lines = append(lines, "    lifecycle {", "      ignore_changes = [pool, k8s_version] # add these to what it has", "    }", "")
 	if len(m.Passed) > 0 {
 		lines = append(lines, "Then run terraform apply -refresh-only: it takes the LKE pools of lkeplan out of the state. A pool "+
 			"without the tag lkeplan gets it from the controller; wait for that.")

@@ -171,7 +171,7 @@ func (c terraformCluster) cluster(address string) LKECluster {
 	var external []string
 	_ = json.Unmarshal(c.ExternalPoolTags, &external) // what is not a list has no tag
 	out := LKECluster{Cluster: api.Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, K8sVersion: c.Version}, Address: address,
-		External: slices.Contains(external, capacity.Mark), OldProvider: len(c.ExternalPoolTags) == 0}
+		External: slices.Contains(external, capacity.Mark), ExternalTags: external, OldProvider: len(c.ExternalPoolTags) == 0}
 	for _, p := range c.Pool {
 		out.Pools = append(out.Pools, p.pool())
 	}

@@ -88,9 +88,24 @@ func unsound(validator *kube.Validator, live map[string]any) string {
 	}
 	var texts []string
 	for _, err := range wrong {
-		texts = append(texts, err.Error())
+		text := err.Error()
+		if err.Detail == kube.NoSuchField && object == *schemas.Pool.Object {
+			text += moved(err.Field)
+		}
+		texts = append(texts, text)
 	}
 	return strings.Join(slices.Compact(texts), "; ")
+}
+
+// moved is where a NodePool has a field of another version's; "" if it has none of that name.
+func moved(path string) string {
+	name := path[strings.LastIndex(path, ".")+1:]
+	for _, arg := range schemas.Pool.Args {
+		if strings.HasPrefix(arg.Path, "spec.") && strings.HasSuffix(arg.Path, "."+name) {
+			return "; write it as " + arg.Path
+		}
+	}
+	return ""
 }
 
 // comparable returns why an object cannot be compared with what its HCL compiles to.

@@ -46,7 +46,7 @@ func Keys(pool *karpv1.NodePool) []string {
 	for key := range strings.SplitSeq(pool.Annotations[schemas.AnnotationInPlace], ",") {
 		required := slices.ContainsFunc(pool.Spec.Template.Spec.Requirements,
 			func(r karpv1.NodeSelectorRequirementWithMinValues) bool { return r.Key == key })
-		if key != "" && !required && schemas.ReservedFor(key, "") == "" {
+		if key != "" && !required && schemas.ReservedOnNodes(key) == "" {
 			keys = append(keys, key)
 		}
 	}
@@ -175,7 +175,7 @@ func readRecord(annotations map[string]string) (r record) {
 		return record{}
 	}
 	for _, part := range []map[string]*string{r.Labels, r.Annotations} {
-		maps.DeleteFunc(part, func(key string, _ *string) bool { return schemas.ReservedFor(key, "") != "" })
+		maps.DeleteFunc(part, func(key string, _ *string) bool { return schemas.ReservedOnNodes(key) != "" })
 	}
 	return r
 }

@@ -7,7 +7,7 @@ pool "hashed" {
 
 pool "applied" {
   node_class = node_class.default
-  manifest   = { metadata = { annotations = { "kubectl.kubernetes.io/last-applied-configuration" = "{}" } } } # want: Reserved key: metadata.annotations sets kubectl.kubernetes.io/last-applied-configuration, which belongs to Kubernetes. Delete it.
+  manifest   = { metadata = { annotations = { "kubectl.kubernetes.io/last-applied-configuration" = "{}" } } } # want: Reserved key: metadata.annotations sets kubectl.kubernetes.io/last-applied-configuration, which belongs to kubectl. Delete it.
 }
 
 node_class "inventory" {
@@ -18,8 +18,20 @@ node_class "inventory" {
 
 node_class "fine" {
   metadata {
-    labels      = { "app.kubernetes.io/part-of" = "fleet" }
-    annotations = { "example.com/karpenter.sh" = "yes" }
+    labels = { "app.kubernetes.io/part-of" = "fleet", "topology.kubernetes.io/zone" = "us-ord" }
+    annotations = {
+      "example.com/karpenter.sh"                                  = "yes"
+      "kubernetes.io/description"                                 = "For all pools"
+      "config.kubernetes.io/origin"                               = "path: a.yaml"
+      "compatibility.karpenter.sh/v1beta1-nodeclass-reference"    = "{}"
+    }
+  }
+}
+
+pool "in_a_set" {
+  node_class = node_class.default
+  metadata {
+    labels = { "applyset.kubernetes.io/part-of" = "applyset-a-v1" } # want: Reserved key: metadata.labels sets applyset.kubernetes.io/part-of, which belongs to kubectl. Delete it.
   }
 }
 
