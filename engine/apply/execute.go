@@ -29,7 +29,7 @@ type executor interface {
 
 // Run applies a comparison: it applies the objects, node classes before the pools that refer to them, starts the removal of
 // pools that have nodes to drain, and then deletes left-over objects, pools before their classes. It reports each step, and
-// stops at the first error; another run continues there. It returns the objects that are being deleted.
+// stops after a step with errors; another run continues there. It returns the objects that are being deleted.
 // If others have set fields, or changes are missing in the plan, nothing is applied.
 func Run(ctx context.Context, to executor, found compare.Comparison,
 	report func(Progress)) (deleted []map[string]any, err error) {

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -34,8 +35,8 @@ const (
 	Rolls    Event = "rolls"
 )
 
-// objects applies objects, node classes before the pools that refer to them, and reports each one in order. It stops at the
-// first error: objects that were applied stay, and another apply continues there.
+// objects applies objects, and reports each one in order. Node classes come first: if one fails, the pools that may refer to
+// it are not applied. Objects that were applied stay, and another apply continues there.
 func objects(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
 	isClass := func(t compare.Target) bool { return manifest.Kind(t.Desired) == schemas.NodeClass.Object.Kind }
 	classes := slices.DeleteFunc(slices.Clone(targets), func(t compare.Target) bool { return !isClass(t) })
@@ -48,8 +49,10 @@ func objects(ctx context.Context, to executor, targets []compare.Target, report 
 // atOnce is how many objects are applied in parallel.
 const atOnce = 8
 
-// applyWave applies objects that do not refer to one another, in parallel. An unchanged object needs no request.
+// applyWave applies objects that do not refer to one another, in parallel. An unchanged object needs no request. It reports
+// all objects that were applied, and returns all errors. If all of some objects fail, it does not try the others.
 func applyWave(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
+	var failures []error
 	for some := range slices.Chunk(targets, atOnce) {
 		outcomes, errs := make([]kube.Outcome, len(some)), make([]error, len(some))
 		var wg sync.WaitGroup
@@ -65,11 +68,14 @@ func applyWave(ctx context.Context, to executor, targets []compare.Target, repor
 		}
 		wg.Wait()
 		for i, t := range some {
-			if errs[i] != nil {
-				return errs[i]
+			if errs[i] == nil {
+				report(Progress{Kind: manifest.Kind(t.Desired), Name: manifest.Name(t.Desired), Event: Event(outcomes[i])})
 			}
-			report(Progress{Kind: manifest.Kind(t.Desired), Name: manifest.Name(t.Desired), Event: Event(outcomes[i])})
+		}
+		failures = append(failures, errs...)
+		if !slices.Contains(errs, nil) {
+			break
 		}
 	}
-	return nil
+	return errors.Join(failures...)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -21,12 +22,12 @@ type memory struct {
 	executor
 	mu      sync.Mutex
 	applied []string
-	refuse  string
+	refuse  string // names
 }
 
 func (m *memory) Apply(_ context.Context, obj, _ map[string]any) (kube.Outcome, error) {
-	if manifest.Name(obj) == m.refuse {
-		return "", errors.New("refused")
+	if slices.Contains(strings.Fields(m.refuse), manifest.Name(obj)) {
+		return "", errors.New(manifest.Name(obj) + " is refused")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,6 +94,23 @@ func TestApplyStopsAtWhatIsRefused(t *testing.T) {
 	for _, what := range m.applied {
 		if what[0] == 'N' {
 			t.Errorf("%s was applied without its class", what)
+		}
+	}
+}
+
+// TestApplyReportsWhatItMadeAndEachError: also if an object fails that is tried at the same time, or earlier. If nothing can be
+// applied, the other objects are not tried.
+func TestApplyReportsWhatItMadeAndEachError(t *testing.T) {
+	for refuse, want := range map[string][]int{ // the number of applied objects and of errors
+		"p01 p03 p20":                         {39, 3},
+		"p00 p01 p02 p03 p04 p05 p06 p07":     {2, 8},
+		"p00 p01 p02 p03 p04 p05 p06 p09 p10": {33, 9},
+		"a":                                   {1, 1},
+	} {
+		m, made := &memory{refuse: refuse}, 0
+		err := objects(t.Context(), m, fleet(40), func(Progress) { made++ })
+		if err == nil || made != want[0] || len(m.applied) != made || len(strings.Split(err.Error(), "\n")) != want[1] {
+			t.Errorf("%s: made %d, reported %d: %v", refuse, len(m.applied), made, err)
 		}
 	}
 }

@@ -13,12 +13,20 @@ import (
 )
 
 // intend records in the status what is about to be done, before the first object is changed: it
-// uses up the approval of the plan, and calls state for other changes of the status. If the status
+// uses up the approval of the plan, and calls state for other changes of the status. It also records the files of a first
+// revision, whose guards apply to the next one. If the status
 // cannot be written, nothing is changed, and the approval stays for the next attempt.
 func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
 	np, before := rev.np, rev.np.Status.DeepCopy()
 	rev.usedApproval = plan.SpendApproval(np, p.digest)
-	if state(); rev.usedApproval == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) {
+	state()
+	if rev.base.first && !rev.deleting {
+		// Otherwise the objects of a first revision that fails half-way are those of an unknown configuration.
+		var err error
+		if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read, rev.target.vars.Vars); err != nil {
+			return failed(lkeplanv1alpha1.ReasonApplyFailed, "store the record of revision %s: %v", rev.Revision, err)
+		}
+	} else if rev.usedApproval == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) {
 		return nil
 	}
 	if rev.usedApproval != nil {

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -70,24 +71,30 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 		return appliedRecord{}, fmt.Errorf("read what was last applied: %w", err)
 	}
 	record.Variables = kept.Variables
-	same, err := c.isLastApplied(ctx, np, sealed(record))
-	if err != nil || same {
+	digest, err := c.lastApplied(ctx, np, sealed(record))
+	switch {
+	case err != nil || digest == sealed(record):
 		return record, err
+	case digest == "": // it was stored for a first revision, of which nothing was applied
+		return appliedRecord{}, nil
 	}
 	return appliedRecord{Missing: "The record of the last applied revision does not match what was applied."}, nil
 }
 
-// isLastApplied reports whether a digest matches the status. The NodePlan may come from a cache
-// that lacks the last status, so it is read again before the answer is no.
-func (c recordStore) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (bool, error) {
+// lastApplied is the digest in the status; "" if nothing was applied. The NodePlan may come from a cache that lacks the last status, so it is read again
+// unless it has the digest of the record.
+func (c recordStore) lastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (string, error) {
 	if np.Status.LastAppliedDigest == digest {
-		return true, nil
+		return digest, nil
 	}
 	var current lkeplanv1alpha1.NodePlan
 	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &current); err != nil {
-		return false, fmt.Errorf("get NodePlan %s/%s: %w", np.Namespace, np.Name, err)
+		return "", fmt.Errorf("get NodePlan %s/%s: %w", np.Namespace, np.Name, err)
 	}
-	return current.UID == np.UID && current.Status.LastAppliedDigest == digest, nil
+	if current.UID != np.UID {
+		return "another NodePlan", nil
+	}
+	return cmp.Or(current.Status.LastAppliedDigest, current.Status.LastAppliedRevision), nil
 }
 
 // sealed is the digest of a complete record.

@@ -1,7 +1,9 @@
 package gitops
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +17,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/isolate"
+	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestRecordMustMatchDigest: regardless of what happens to its record.
@@ -67,6 +71,10 @@ func TestRecordMustMatchDigest(t *testing.T) {
 		}},
 		"of a NodePlan that is gone": {want: "no record", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			kept.OwnerReferences[0].UID = "other"
+			return kept
+		}},
+		"before anything is applied": {spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			np.Status.LastAppliedDigest, np.Status.LastAppliedRevision = "", ""
 			return kept
 		}},
 		"read with an older status": {known: true, before: true},
@@ -136,5 +144,40 @@ func TestNewNodePlanHasNoRecord(t *testing.T) {
 	record, err := records.Load(t.Context(), &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fleet"}}, t.TempDir())
 	if err != nil || record.Known() || record.Missing != "" {
 		t.Errorf("%+v, %v", record, err)
+	}
+}
+
+// refusing is a world whose API server refuses to apply an object.
+type refusing struct {
+	*world
+	name string
+}
+
+// Apply implements Cluster.
+func (r refusing) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
+	if manifest.Name(desired) == r.name {
+		return "", errors.New("refused")
+	}
+	return r.world.Apply(ctx, desired, before)
+}
+
+// TestHalfOfFirstRevisionIsKnown: if a first revision fails after it has created objects, its guards apply to the next one,
+// which needs no approval if they allow it.
+func TestHalfOfFirstRevisionIsKnown(t *testing.T) {
+	for next, want := range map[string]string{
+		pools("c", "db", "fixed"): lkeplanv1alpha1.ReasonSucceeded,
+		strings.Replace(pools("c", "fixed"), "deleted_pools = 0", "deleted_pools = 9", 1): lkeplanv1alpha1.ReasonGuarded,
+	} {
+		w := newWorld(t)
+		np := w.plan("fleet", "a", "fleet")
+		w.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return refusing{w, "bad"}, nil }
+		w.commit(map[string]string{"a": strings.Replace(pools("c", "bad", "db"), "deleted_pools = 100", "deleted_pools = 0", 1)})
+		if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonApplyFailed || len(w.objects) != 2 || np.Status.LastAppliedRevision != "" {
+			t.Fatalf("%s, %d objects: %s", o.reason, len(w.objects), o.message)
+		}
+		w.commit(map[string]string{"a": strings.Replace(next, "deleted_pools = 100", "deleted_pools = 0", 1)})
+		if o := w.reconcile(np); o.reason != want {
+			t.Errorf("%s, want %s: %s", o.reason, want, o.message)
+		}
 	}
 }
