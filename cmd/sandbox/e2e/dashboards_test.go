@@ -19,7 +19,6 @@ import (
 // that is.
 var seldomFilled = map[string]string{
 	"Errors of controllers": "a reconciler that returns an error",
-	"Queued work":           "more work than there are workers, for longer than between two looks",
 }
 
 // TestEachPanelOfTheDashboardsIsFilled: what the controller exports while nodes come, roll,
