@@ -7,7 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
+	"golang.org/x/mod/semver"
+
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
@@ -39,17 +44,31 @@ func pipelineOf(ci, dir, root string) (f starterFile, steps []string, err error)
 	if root, err = fromHere(root); err != nil {
 		return f, nil, err
 	}
-	if ci == "github" {
-		return starterFile{name: filepath.Join(root, ".github", "workflows", "lkeplan.yml"), data: starterGitHub, shared: true, below: root},
-			[]string{"set the variable LKEPLAN_VERSION of the repository in GitHub to a release of lkeplan, or to a commit"}, nil
+	f = starterFile{name: filepath.Join(root, ".github", "workflows", "lkeplan.yml"), data: starterGitHub, shared: true, below: root}
+	if ci == "gitlab" {
+		f.name, f.data = filepath.Join(root, ".gitlab-ci.yml"), starterGitLab
+		if present, err := os.ReadFile(f.name); err == nil && !samePipeline(present, f.data) {
+			f.name = filepath.Join(root, "lkeplan.gitlab-ci.yml")
+			steps = append(steps, "add to .gitlab-ci.yml: include: [{local: lkeplan.gitlab-ci.yml}]")
+		}
 	}
-	f = starterFile{name: filepath.Join(root, ".gitlab-ci.yml"), data: starterGitLab, shared: true, below: root}
-	steps = []string{"set the CI/CD variable LKEPLAN_VERSION of the project in GitLab to a release of lkeplan, or to a commit"}
-	if present, err := os.ReadFile(f.name); !errors.Is(err, fs.ErrNotExist) && !bytes.Equal(present, f.data) {
-		f.name = filepath.Join(root, "lkeplan.gitlab-ci.yml")
-		steps = append(steps, "add to .gitlab-ci.yml: include: [{local: lkeplan.gitlab-ci.yml}]")
+	if present, err := os.ReadFile(f.name); err == nil && samePipeline(present, f.data) {
+		return f, nil, nil
 	}
-	return f, steps, nil
+	if version := compile.Version(); semver.IsValid(version) && !strings.Contains(version, "+") {
+		f.data = versionLine.ReplaceAll(f.data, []byte(`${1} "`+version+`"`))
+	} else {
+		steps = append(steps, "in "+f.name+", set LKEPLAN_VERSION to a release of lkeplan, or to a commit")
+	}
+	return f, append(steps, "make the check required: https://github.com/lkeplan/lkeplan/tree/main/examples/"+ci), nil
+}
+
+// versionLine is the line of a pipeline with the version of lkeplan, which users change.
+var versionLine = regexp.MustCompile(`(LKEPLAN_VERSION:) .*`)
+
+// samePipeline reports whether two pipelines differ at most in the version of lkeplan.
+func samePipeline(a, b []byte) bool {
+	return bytes.Equal(versionLine.ReplaceAll(a, nil), versionLine.ReplaceAll(b, nil))
 }
 
 // fromHere is the path of a directory from the working directory.
@@ -70,7 +89,7 @@ func writeAll(list []starterFile) (written []string, err error) {
 	var missing []starterFile
 	for _, f := range list {
 		switch present, err := os.ReadFile(f.name); {
-		case err == nil && f.shared && bytes.Equal(present, f.data):
+		case err == nil && f.shared && samePipeline(present, f.data):
 		case err == nil && f.shared:
 			return nil, fmt.Errorf("%s exists already, with other contents; init overwrites nothing. Remove --ci, or the file", f.name)
 		case err == nil:

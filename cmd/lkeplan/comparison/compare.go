@@ -6,7 +6,7 @@
 // compiles the working tree, and the same directory in that commit. engine/compare puts both on the nodes of a
 // snapshot or a cluster, and engine/plan computes which fields, nodes and costs change. The guards of the base
 // judge the plan, and engine/report writes it in each format that was requested. In CI,
-// examples/github/action posts the Markdown as the comment.
+// cmd/lkeplan/starter/github.yml posts the Markdown as the comment.
 //
 // It does not write plans: package report does.
 package comparison

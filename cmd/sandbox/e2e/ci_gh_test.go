@@ -102,10 +102,6 @@ func field(value string) (any, error) {
 
 // print writes an answer, filtered by --jq, which is gojq as in gh.
 func (c call) print(out io.Writer, answer any) error {
-	if raw, ok := answer.([]byte); ok {
-		_, err := out.Write(raw)
-		return err
-	}
 	if c.silent {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 
 // Workflow is a file of .github/workflows, as far as the tests need it.
 type Workflow struct {
+	On          map[string]any    `json:"true"` // "on" is a boolean in YAML 1.1
 	Permissions map[string]string `json:"permissions"`
 	Env         map[string]any    `json:"env"`
 	Defaults    struct {
@@ -44,20 +45,6 @@ type Step struct {
 	Shell           string         `json:"shell"`
 	Env             map[string]any `json:"env"`
 	ContinueOnError bool           `json:"continue-on-error"`
-}
-
-// action is an action.yml made of steps.
-type action struct {
-	Inputs map[string]struct {
-		Default  string `json:"default"`
-		Required bool   `json:"required"`
-	} `json:"inputs"`
-	Outputs map[string]struct {
-		Value string `json:"value"`
-	} `json:"outputs"`
-	Runs struct {
-		Steps []Step `json:"steps"`
-	} `json:"runs"`
 }
 
 // ReadWorkflow reads a workflow.
@@ -111,7 +98,6 @@ type Runner struct {
 	Dir       string         // where work directories are made
 	Origin    string         // the repository that is checked out
 	Ref       string         // what of it is checked out: a branch, or a reference of a pull request
-	Here      string         // the repository that lkeplan/lkeplan stands for
 	Path      string         // a directory with programs that come before those of the machine
 	Env       []string       // in addition to what runners set
 	GitHub    map[string]any // the contexts of expressions
@@ -140,7 +126,7 @@ type job struct {
 	log             strings.Builder
 }
 
-// scope is what the steps of a job, or of one action, share.
+// scope is what the steps of a job share.
 type scope struct {
 	context map[string]any
 	steps   map[string]any // of the context
@@ -168,7 +154,7 @@ func (r *Runner) Job(w Workflow, name string) (res Result, err error) {
 		err = errors.Join(os.Mkdir(j.workspace, 0o755), os.WriteFile(filepath.Join(j.temp, "event.json"), event, 0o644),
 			s.set(w.Env), j.steps(s, w.Jobs[name].Steps))
 	}
-	outputs := open{}
+	outputs := map[string]any{}
 	for key, text := range w.Jobs[name].Outputs {
 		value, e := s.expand(text)
 		outputs[key], err = value, errors.Join(err, e)
@@ -202,7 +188,7 @@ var errFailed = errors.New("the step failed")
 // steps runs steps in order. After a failure only those run whose condition asks for it.
 func (j *job) steps(s *scope, steps []Step) error {
 	for _, step := range steps {
-		outputs, outcome := open{}, "skipped"
+		outputs, outcome := map[string]any{}, "skipped"
 		runs, err := s.value(step.If)
 		if s.failed != "" && !strings.Contains(step.If, "!cancelled()") {
 			runs = "false"
@@ -225,7 +211,7 @@ func (j *job) steps(s *scope, steps []Step) error {
 }
 
 // step runs one step and returns its outputs.
-func (j *job) step(s *scope, step Step) (open, error) {
+func (j *job) step(s *scope, step Step) (map[string]any, error) {
 	fmt.Fprintf(&j.log, "== %s\n", step.label())
 	inner := &scope{context: s.context, env: maps.Clone(s.env)}
 	if err := inner.set(step.Env); err != nil {
@@ -242,9 +228,6 @@ func (j *job) step(s *scope, step Step) (open, error) {
 		}
 	}
 	name, _, _ := strings.Cut(step.Uses, "@")
-	if path, ours := strings.CutPrefix(name, "lkeplan/lkeplan/"); ours {
-		return j.composite(inner, filepath.Join(j.Here, path), with)
-	}
 	switch name {
 	case "actions/checkout":
 		return nil, clone(j.workspace, j.Origin, j.Ref, cmp.Or(with["fetch-depth"], "1"))
@@ -254,14 +237,12 @@ func (j *job) step(s *scope, step Step) (open, error) {
 		return nil, j.upload(with["name"], with["path"])
 	case "actions/download-artifact":
 		return nil, j.download(with["name"], with["path"])
-	case "github/codeql-action/upload-sarif":
-		return nil, sarif(with["sarif_file"])
 	}
 	return nil, fmt.Errorf("the action %s is not known here", name)
 }
 
 // script runs a script, and reads its outputs and additions to the PATH.
-func (j *job) script(env map[string]string, script string) (open, error) {
+func (j *job) script(env map[string]string, script string) (map[string]any, error) {
 	environ := append(slices.Clone(j.Env), "PATH="+j.path, "HOME="+j.temp, "CI=true", "GITHUB_ACTIONS=true",
 		"GITHUB_WORKSPACE="+j.workspace, "RUNNER_TEMP="+j.temp, "GITHUB_STEP_SUMMARY="+filepath.Join(j.temp, "summary"),
 		"GITHUB_EVENT_PATH="+filepath.Join(j.temp, "event.json"))
@@ -290,7 +271,7 @@ func (j *job) script(env map[string]string, script string) (open, error) {
 	for dir := range strings.FieldsSeq(written["GITHUB_PATH"]) {
 		j.path = dir + string(os.PathListSeparator) + j.path
 	}
-	outputs := open{}
+	outputs := map[string]any{}
 	for line := range strings.Lines(written["GITHUB_OUTPUT"]) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		if !ok {
@@ -302,49 +283,6 @@ func (j *job) script(env map[string]string, script string) (open, error) {
 		err = errFailed
 	}
 	return outputs, err
-}
-
-// composite runs the steps of an action in their own scope.
-func (j *job) composite(outer *scope, dir string, with map[string]string) (open, error) {
-	var a action
-	file := filepath.Join(dir, "action.yml")
-	if err := errors.Join(readCI(file, &a), checkSteps(file, a.Runs.Steps, "")); err != nil {
-		return nil, err
-	}
-	inputs := map[string]any{}
-	for name, input := range a.Inputs {
-		given, ok := with[name]
-		if !ok {
-			var err error
-			if given, err = outer.expand(input.Default); err != nil || input.Required {
-				return nil, fmt.Errorf("%s: the input %s is missing (%v)", dir, name, err)
-			}
-		}
-		inputs[name] = given
-		delete(with, name)
-	}
-	if len(with) > 0 {
-		return nil, fmt.Errorf("%s has no inputs %v", dir, with)
-	}
-	outer.env["GITHUB_ACTION_PATH"] = dir
-	s := &scope{steps: map[string]any{}, env: outer.env}
-	s.context = map[string]any{"github": outer.context["github"], "runner": outer.context["runner"], "inputs": inputs,
-		"steps": s.steps}
-	if err := j.steps(s, a.Runs.Steps); err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
-	}
-	outputs := open{}
-	for name, output := range a.Outputs {
-		value, err := s.expand(output.Value)
-		if err != nil {
-			return nil, err
-		}
-		outputs[name] = value
-	}
-	if s.failed != "" {
-		return outputs, errFailed
-	}
-	return outputs, nil
 }
 
 // upload keeps a file, or the files of a directory. No path, such as that of a step which
@@ -376,25 +314,6 @@ func (j *job) download(name, path string) error {
 		if err := os.WriteFile(filepath.Join(path, file), data, 0o644); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// sarif checks a report as code scanning does before it takes it. It refuses an empty
-// file, which is what a step leaves that failed before it wrote.
-func sarif(name string) error {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if len(text) == 0 {
-		return errFailed
-	}
-	var log struct {
-		Version string `json:"version"`
-	}
-	if err := json.Unmarshal(text, &log); err != nil || log.Version != "2.1.0" {
-		return fmt.Errorf("%s is not SARIF 2.1.0: %v", name, err)
 	}
 	return nil
 }

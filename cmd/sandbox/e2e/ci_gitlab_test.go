@@ -25,7 +25,12 @@ type GitLabJob struct {
 	Variables    map[string]string `json:"variables"`
 	BeforeScript []string          `json:"before_script"`
 	Script       []string          `json:"script"`
-	Artifacts    struct {
+	Rules        []struct {
+		If   string `json:"if"`
+		When string `json:"when"`
+	} `json:"rules"`
+	Interruptible bool `json:"interruptible"`
+	Artifacts     struct {
 		Paths []string `json:"paths"`
 	} `json:"artifacts"`
 }
@@ -46,7 +51,10 @@ func ReadTemplate(name, version string) (Template, error) {
 			} `json:"inputs"`
 		} `json:"spec"`
 	}
-	head, body, _ := strings.Cut(string(text), "\n---\n")
+	head, body, found := strings.Cut(string(text), "\n---\n")
+	if !found { // a file without inputs
+		head, body = "", head
+	}
 	raw := map[string]GitLabJob{}
 	if err := errors.Join(yaml.Unmarshal([]byte(head), &header), yaml.Unmarshal([]byte(body), &raw)); err != nil {
 		return t, fmt.Errorf("%s: %w", name, err)
@@ -66,7 +74,7 @@ func ReadTemplate(name, version string) (Template, error) {
 		}
 		body = strings.ReplaceAll(body, "$[[ inputs."+key+" ]]", value)
 	}
-	if _, left, found := strings.Cut(body, "$[["); found {
+	if _, left, unknown := strings.Cut(body, "$[["); unknown {
 		return t, fmt.Errorf("%s: no input is %.30q", name, left)
 	}
 	if err := yaml.Unmarshal([]byte(body), &t.Jobs); err != nil {
@@ -85,6 +93,32 @@ func ReadTemplate(name, version string) (Template, error) {
 	return t, nil
 }
 
+// Starts lists the jobs of a pipeline with these variables, as far as their rules decide.
+func (t Template) Starts(variables map[string]string) (names []string) {
+	holds := func(term string) bool {
+		for _, operator := range []string{" == ", " != "} {
+			if left, right, found := strings.Cut(term, operator); found {
+				value := strings.Trim(right, `"`)
+				if strings.HasPrefix(right, "$") {
+					value = variables[right[1:]]
+				}
+				return (variables[left[1:]] == value) == (operator == " == ")
+			}
+		}
+		return variables[term[1:]] != ""
+	}
+	for name, job := range t.Jobs {
+		for _, rule := range job.Rules {
+			if !slices.ContainsFunc(strings.Split(rule.If, " && "), func(term string) bool { return !holds(term) }) {
+				names = append(names, strings.TrimSpace(name+" "+rule.When))
+				break
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Checkout makes a clone for a job as GitLab's runner does: as deep as GIT_DEPTH says, and
 // by default twenty commits.
 func (t Template) Checkout(name, dir, origin, ref string) error {
@@ -98,7 +132,7 @@ func (t Template) Run(name, dir string, predefined map[string]string) (log strin
 		return "", 0, fmt.Errorf("there is no job %q", name)
 	}
 	environ := []string{"PATH=" + t.Path + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + dir, "GITLAB_CI=true",
-		"CI=true", "CI_PROJECT_DIR=" + dir}
+		"CI=true", "CI_PROJECT_DIR=" + dir, "GOBIN=" + t.Path}
 	for key, value := range predefined {
 		environ = append(environ, key+"="+value)
 	}

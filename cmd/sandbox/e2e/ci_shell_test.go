@@ -46,14 +46,9 @@ func clone(dir, origin, ref, depth string) error {
 }
 
 // installFakeGo writes a fake program go into a directory. In place of "go install" it links
-// the lkeplan of the test, and appends its arguments and working directory to the file
-// asked. It and gh are the only fakes: the version that a workflow names is not
+// the lkeplan of the test. It and gh are the only fakes: the version that a workflow names is not
 // published while it is tested.
-func installFakeGo(dir, lkeplan string) (asked string, err error) {
-	asked = filepath.Join(dir, "asked")
-	script := fmt.Sprintf(`#!/bin/sh
-echo "$* in $PWD" >> '%s'
-mkdir -p "$GOBIN" && ln -sf '%s' "$GOBIN/lkeplan"
-`, asked, lkeplan)
-	return asked, os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755)
+func installFakeGo(dir, lkeplan string) error {
+	script := fmt.Sprintf("#!/bin/sh\nmkdir -p \"$GOBIN\" && ln -sf '%s' \"$GOBIN/lkeplan\"\n", lkeplan)
+	return os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755)
 }

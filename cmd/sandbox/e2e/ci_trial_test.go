@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,34 +27,25 @@ type trial struct {
 
 func newTrial(t *testing.T) *trial {
 	t.Helper()
-	for _, tool := range []string{"bash", "git", "jq", "unzip"} {
+	for _, tool := range []string{"bash", "git", "jq", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("no %s", tool)
 		}
 	}
-	here, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	tr := &trial{t: t, repo: filepath.Join(dir, "repo"), origin: filepath.Join(dir, "origin"),
 		forge: filepath.Join(dir, "forge.json")}
-	forge, err := NewForge(tr.forge)
-	if err != nil || forge == nil {
+	if _, err := NewForge(tr.forge); err != nil {
 		t.Fatal(err)
 	}
-	tr.runner = &Runner{
-		Dir: dir, Origin: tr.origin, Ref: "refs/pull/7/merge", Here: here,
-		Env:       []string{"FORGE=" + tr.forge, "NO_COLOR=1"},
-		GitHub:    map[string]any{},
-		Vars:      map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
-		Artifacts: map[string]map[string][]byte{},
+	tr.runner = &Runner{Dir: dir, Origin: tr.origin, Env: []string{"FORGE=" + tr.forge, "NO_COLOR=1"}, Path: t.TempDir()}
+	if err := installFakeGo(tr.runner.Path, bin(t, "lkeplan")); err != nil {
+		t.Fatal(err)
 	}
 	tr.git("init", "--quiet", "--bare", tr.origin)
 	tr.git("init", "--quiet", "--initial-branch=main", tr.repo)
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "720h"))
 	tr.write("clusters/dev/main.lke.hcl", clusterFile("dev", "720h"))
-	tr.write("modules/README.md", "None yet.\n")
 	tr.commit("First")
 	tr.git("-C", tr.repo, "push", "--quiet", tr.origin, "main")
 	return tr
@@ -107,41 +99,85 @@ func (tr *trial) commit(message string) {
 	tr.git("-C", tr.repo, "commit", "--quiet", "--allow-empty", "--message", message)
 }
 
-// propose pushes the working tree as the pull request, from a branch of the repository
-// or from a fork.
-func (tr *trial) propose(fork bool) {
+// event is an event of GitHub that starts workflows.
+type event string
+
+const (
+	branch     event = "pull request from a branch"
+	fork       event = "pull request from a fork"
+	mergeQueue event = "merge queue"
+	merged     event = "push to the default branch"
+	scheduled  event = "schedule"
+)
+
+// propose pushes the working tree as a change, and has GitHub start a run for an event of it, with the
+// variables and the event that GitHub gives to such a run.
+func (tr *trial) propose(e event) {
 	tr.t.Helper()
-	branch := "change-" + hostile
-	tr.git("-C", tr.repo, "checkout", "--quiet", "-B", branch)
+	name := "change-" + hostile
+	tr.git("-C", tr.repo, "checkout", "--quiet", "-B", name)
 	tr.commit("A change")
+	base := tr.git("-C", tr.repo, "rev-parse", "main")
 	head := tr.git("-C", tr.repo, "rev-parse", "HEAD")
 	tr.git("-C", tr.repo, "checkout", "--quiet", "--detach", "main")
 	tr.git("-C", tr.repo, "merge", "--quiet", "--no-ff", "--message", "Merge", head)
-	push := []string{"-C", tr.repo, "push", "--quiet", "--force", tr.origin, "HEAD:refs/pull/7/merge"}
-	repository := "acme/fleet"
-	if fork {
-		repository = "mallory/fleet"
-	} else {
-		push = append(push, head+":refs/heads/"+branch)
+	merge := tr.git("-C", tr.repo, "rev-parse", "HEAD")
+	tr.git("-C", tr.repo, "checkout", "--quiet", name)
+	refs := map[event]string{branch: "refs/pull/7/merge", fork: "refs/pull/7/merge", merged: "refs/heads/main",
+		mergeQueue: "refs/heads/gh-readonly-queue/main/pr-7-" + base, scheduled: "refs/heads/main"}
+	tr.runner.Ref = refs[e]
+	push := []string{"-C", tr.repo, "push", "--quiet", "--force", tr.origin, merge + ":" + refs[e]}
+	if e != fork {
+		push = append(push, head+":refs/heads/"+name)
 	}
 	tr.git(push...)
-	merge := tr.git("-C", tr.repo, "rev-parse", "HEAD")
-	tr.git("-C", tr.repo, "checkout", "--quiet", branch)
+
+	full := "acme/fleet"
+	if e == fork {
+		full = "mallory/fleet"
+	}
+	repository := map[string]any{"full_name": "acme/fleet", "default_branch": "main"}
+	pullRequest := map[string]any{"action": "synchronize", "repository": repository, "pull_request": map[string]any{
+		"number": 7, "title": hostile, "labels": []any{}, "base": map[string]any{"ref": "main", "sha": base},
+		"head": map[string]any{"sha": head, "ref": name, "repo": map[string]any{"full_name": full, "fork": e == fork}},
+	}}
 	tr.runner.GitHub = map[string]any{
-		"repository": "acme/fleet", "server_url": "https://github.com", "run_id": "99", "token": "t",
-		"event_name": "pull_request", "base_ref": "main", "head_ref": branch, "ref": "refs/pull/7/merge",
-		"sha": merge, "event": map[string]any{"action": "opened", "label": map[string]any{"name": ""}, "pull_request": map[string]any{
-			"number": 7, "title": hostile, "labels": []any{},
-			"head": map[string]any{"sha": head, "ref": branch, "repo": map[string]any{"full_name": repository}},
-		}},
+		"repository": "acme/fleet", "server_url": "https://github.com", "run_id": "99", "token": "t", "actor": "jane",
+		"ref": refs[e], "sha": merge, "base_ref": "", "head_ref": "",
+	}
+	switch e {
+	case branch, fork:
+		maps.Copy(tr.runner.GitHub, map[string]any{"event_name": "pull_request", "base_ref": "main", "head_ref": name,
+			"event": pullRequest})
+	case mergeQueue:
+		maps.Copy(tr.runner.GitHub, map[string]any{"event_name": "merge_group", "event": map[string]any{
+			"action": "checks_requested", "repository": repository, "merge_group": map[string]any{
+				"head_sha": merge, "head_ref": refs[e], "base_sha": base, "base_ref": "refs/heads/main",
+			}}})
+	case merged:
+		maps.Copy(tr.runner.GitHub, map[string]any{"event_name": "push", "event": map[string]any{
+			"before": base, "after": merge, "ref": refs[e], "repository": repository}})
+	case scheduled:
+		maps.Copy(tr.runner.GitHub, map[string]any{"event_name": "schedule", "event": map[string]any{
+			"schedule": "17 * * * *", "repository": repository}})
+	}
+	tr.runner.Vars, tr.runner.Secrets = map[string]any{"X": "x"}, map[string]any{"X": "x"}
+	if e == fork { // it gets no secrets, no variables, and a token that can only read
+		tr.runner.Vars, tr.runner.Secrets = map[string]any{}, map[string]any{}
 	}
 	tr.change(func(f *Forge) {
-		pull := Pull{State: "open"}
-		pull.Head.SHA, pull.Head.Repo.ID = head, 1
-		if fork {
-			pull.Head.Repo.ID = 2
-		}
-		f.Pulls = map[string]Pull{"7": pull}
+		pull := Pull{Labels: []Label{{hostile}}}
+		pull.Head.SHA = head
+		f.Pulls, f.ReadOnly = map[string]Pull{"7": pull}, e == fork
+	})
+}
+
+// label adds a label to the pull request.
+func (tr *trial) label(name string) {
+	tr.change(func(f *Forge) {
+		pull := f.Pulls["7"]
+		pull.Labels = append(pull.Labels, Label{name})
+		f.Pulls["7"] = pull
 	})
 }
 
@@ -161,19 +197,23 @@ func (tr *trial) comments() []Comment {
 	return forge.Comments
 }
 
-// run runs a job of a workflow of the examples.
-func (tr *trial) run(workflow, job string) Result {
+// check is the workflow that "lkeplan init --ci github" writes.
+const check = "../../lkeplan/starter/github.yml"
+
+// run runs the check of a pull request.
+func (tr *trial) run() Result {
 	tr.t.Helper()
-	w, err := ReadWorkflow(filepath.Join(tr.runner.Here, "examples/github/workflows", workflow))
+	tr.runner.Artifacts = map[string]map[string][]byte{}
+	w, err := ReadWorkflow(check)
 	if err != nil {
 		tr.t.Fatal(err)
 	}
-	for _, step := range w.Jobs[job].Steps {
+	for _, step := range w.Jobs["lkeplan"].Steps {
 		if tr.plain && strings.HasPrefix(step.Uses, "actions/checkout@") {
 			delete(step.With, "fetch-depth")
 		}
 	}
-	res, err := tr.runner.Job(w, job)
+	res, err := tr.runner.Job(w, "lkeplan")
 	if err != nil {
 		tr.t.Fatal(err)
 	}
@@ -243,16 +283,4 @@ func (tr *trial) contains(text string, parts ...string) {
 			tr.t.Errorf("%q is not in:\n%s", part, text)
 		}
 	}
-}
-
-// installed lets go install link the lkeplan of this test. The file asked records its
-// calls.
-func (tr *trial) installed() (asked string) {
-	tr.t.Helper()
-	tr.runner.Path = tr.t.TempDir()
-	asked, err := installFakeGo(tr.runner.Path, bin(tr.t, "lkeplan"))
-	if err != nil {
-		tr.t.Fatal(err)
-	}
-	return asked
 }

@@ -3,13 +3,8 @@ package e2e
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
-
-// open is a map whose missing keys are empty: the outputs of a step, which may fail
-// before it sets them.
-type open map[string]any
 
 // marked matches the expressions ${{ }} in a text.
 var marked = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
@@ -29,7 +24,7 @@ func (s *scope) expand(text string) (string, error) {
 
 // value is what an expression is, with or without ${{ }}, or what a condition is, if the
 // expression has one of these forms, which are all that the examples use: the name of a value, a
-// text in quotes, a comparison of two of them, and such as contain, joined by || and &&.
+// text in quotes, and comparisons of two of them, joined by || and &&.
 // Nothing, such as a condition that a step does not have, is true.
 func (s *scope) value(text string) (string, error) {
 	if match := marked.FindStringSubmatch(text); match != nil {
@@ -49,50 +44,30 @@ func (s *scope) value(text string) (string, error) {
 			" || ": a == "true" || b == "true", " && ": a == "true" && b == "true", " == ": a == b, " != ": a != b,
 		}[operator]), err
 	}
-	if inner, ok := strings.CutPrefix(text, "contains("); ok {
-		list, item, _ := strings.Cut(strings.TrimSuffix(inner, ")"), ", ")
-		all, err := s.lookup(list)
-		return fmt.Sprint(slices.Contains(all, strings.Trim(item, "'"))), err
-	}
 	if text == "" || text == "!cancelled()" {
 		return "true", nil // no test cancels anything
 	}
 	if literal, ok := strings.CutPrefix(text, "'"); ok {
 		return strings.TrimSuffix(literal, "'"), nil
 	}
-	found, err := s.lookup(text)
-	return strings.Join(found, ""), err
+	return s.lookup(text)
 }
 
-// lookup finds a value by its name, such as github.event.pull_request.number, or the values
-// of a list, such as github.event.pull_request.labels.*.name.
-func (s *scope) lookup(name string) (values []string, err error) {
-	at := []any{s.context}
-	for key := range strings.SplitSeq(name, ".") {
-		var next []any
-		for _, value := range at {
-			switch value := value.(type) {
-			case []any:
-				next = append(next, value...) // the key is *
-			case open:
-				next = append(next, value[key])
-			case map[string]any:
-				inner, known := value[key]
-				if !known {
-					return nil, fmt.Errorf("%s is not known here", name)
-				}
-				next = append(next, inner)
-			default:
-				return nil, fmt.Errorf("%s is not known here", name)
-			}
+// lookup finds a value by its name, such as github.event.pull_request.number. Outputs of steps and
+// parts of the event may be missing, which GitHub takes for empty; a context or a step may not.
+func (s *scope) lookup(name string) (string, error) {
+	var at any = s.context
+	keys := strings.Split(name, ".")
+	for i, key := range keys {
+		inner, _ := at.(map[string]any)
+		value, known := inner[key]
+		if !known && (i < 2 || keys[0] != "github" && keys[i-1] != "outputs") {
+			return "", fmt.Errorf("%s is not known here", name)
 		}
-		at = next
+		at = value
 	}
-	for _, value := range at {
-		if value == nil {
-			value = ""
-		}
-		values = append(values, fmt.Sprint(value))
+	if at == nil {
+		return "", nil
 	}
-	return values, nil
+	return fmt.Sprint(at), nil
 }

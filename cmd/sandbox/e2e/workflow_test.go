@@ -1,9 +1,9 @@
 package e2e
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -19,29 +19,27 @@ type deployment struct {
 
 func newDeployment(t *testing.T, s *sandbox) *deployment {
 	t.Helper()
-	here, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	kubeconfig, err := os.ReadFile(s.env["KUBECONFIG"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &deployment{t: t, repo: t.TempDir(), origin: t.TempDir()}
 	d.runner = &Runner{
-		Dir: t.TempDir(), Origin: d.origin, Ref: "refs/heads/main", Here: here, Path: t.TempDir(),
+		Dir: t.TempDir(), Origin: d.origin, Ref: "refs/heads/main", Path: t.TempDir(),
 		GitHub: map[string]any{"event_name": "push", "repository": "acme/fleet", "event": map[string]any{
 			"repository": map[string]any{"default_branch": "main"}}},
 		Secrets:   map[string]any{"KUBECONFIG_READ": string(kubeconfig), "KUBECONFIG_WRITE": string(kubeconfig)},
-		Vars:      map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
 		Inputs:    map[string]any{"allow": ""},
 		Artifacts: map[string]map[string][]byte{},
 	}
-	if _, err := installFakeGo(d.runner.Path, bin(t, "lkeplan")); err != nil {
+	if err := installFakeGo(d.runner.Path, bin(t, "lkeplan")); err != nil {
 		t.Fatal(err)
 	}
 	git(t, d.origin, "init", "--quiet", "--bare")
 	git(t, d.repo, "init", "--quiet", "--initial-branch=main")
+	if err := os.WriteFile(filepath.Join(d.repo, ".git/info/exclude"), []byte(".lkeplan/\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	return d
 }
 
@@ -67,7 +65,7 @@ func (d *deployment) push(dir, ref string) {
 // it succeeds.
 func (d *deployment) job(workflow, name, failing string) Result {
 	d.t.Helper()
-	w, err := ReadWorkflow(filepath.Join(d.runner.Here, "examples/github/workflows", workflow))
+	w, err := ReadWorkflow(workflow)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -88,7 +86,7 @@ func (d *deployment) job(workflow, name, failing string) Result {
 func (d *deployment) plan(failing string) Result {
 	d.t.Helper()
 	delete(d.runner.Artifacts, "prod.plan")
-	return d.job("apply.yml", "plan", failing)
+	return d.job(workflows+"apply.yml", "plan", failing)
 }
 
 // TestWorkflowsPlanApplyAndSnapshot runs the workflows of the examples that need a
@@ -104,8 +102,8 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n", "web"), "refs/heads/main")
 	planned := d.plan("")
 	mustContain(t, planned.Summary, "2 to create")
-	mustContain(t, d.job("apply.yml", "apply", "").Log, "applied 2 objects: 2 created")
-	if d.plan(""); !d.job("apply.yml", "apply", "").Skipped {
+	mustContain(t, d.job(workflows+"apply.yml", "apply", "").Log, "applied 2 objects: 2 created")
+	if d.plan(""); !d.job(workflows+"apply.yml", "apply", "").Skipped {
 		t.Error("a plan without changes is applied")
 	}
 
@@ -114,9 +112,9 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	s.scale(5)
 	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
 	for range 2 {
-		d.job("snapshot.yml", "snapshot", "")
+		d.job(workflows+"snapshot.yml", "snapshot", "")
 	}
-	git(t, d.repo, "fetch", "--quiet", d.origin, "lkeplan-snapshots/prod:snapshot")
+	git(t, d.repo, "fetch", "--quiet", d.origin, "lkeplan-snapshots/clusters/prod:snapshot")
 	git(t, d.repo, "cat-file", "-e", "snapshot:snapshot.json")
 	d.pullRequest(pooled(t, "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n", "web"))
 
@@ -127,7 +125,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	d.push(heavier, "refs/heads/main")
 	d.plan("")
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"weight":50}}`)
-	mustContain(t, d.job("apply.yml", "apply", "Apply").Log, "::error title=Out of date::", "spec.weight is 50")
+	mustContain(t, d.job(workflows+"apply.yml", "apply", "Apply").Log, "::error title=Out of date::", "spec.weight is 50")
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":10}}`)
 
 	// A guard refuses, and the change is allowed by name.
@@ -136,13 +134,13 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	mustContain(t, refused.Log, "::error title=Refused::", "max_deleted_pools")
 	d.runner.Inputs["allow"] = "max_deleted_pools:pool.web max_deleted_nodes:pool.web"
 	d.plan("")
-	mustContain(t, d.job("apply.yml", "apply", "").Log, "1 deleted")
+	mustContain(t, d.job(workflows+"apply.yml", "apply", "").Log, "1 deleted")
 	if left := s.pools(); len(left) > 0 {
 		t.Errorf("pools %q are left", left)
 	}
 }
 
-// pullRequest runs the first stage for a fork that changes a node label.
+// pullRequest runs the check for a fork that changes a node label, and for a merge request.
 func (d *deployment) pullRequest(dir string) {
 	d.t.Helper()
 	rewrite(d.t, dir, "weight       = 10", "labels       = { team = \"web\" }")
@@ -151,15 +149,11 @@ func (d *deployment) pullRequest(dir string) {
 	push, github := d.runner.Ref, d.runner.GitHub
 	d.runner.Ref = "refs/pull/7/merge"
 	d.runner.GitHub = map[string]any{
-		"event_name": "pull_request", "repository": "acme/fleet", "server_url": "https://github.com", "run_id": "1",
-		"token": "t", "base_ref": "main",
+		"event_name": "pull_request", "repository": "acme/fleet", "token": "t", "base_ref": "main", "ref": d.runner.Ref,
 		"event": map[string]any{"pull_request": map[string]any{"number": 7,
 			"head": map[string]any{"repo": map[string]any{"full_name": "mallory/fleet"}}}},
 	}
-	d.job("fork-plan.yml", "plan", "")
-	if text := string(d.runner.Artifacts["lkeplan-clusters"]["comment.md"]); !strings.Contains(text, "**2 of 2 replaced**") {
-		d.t.Errorf("the comment does not count nodes:\n%s", text)
-	}
+	mustContain(d.t, d.job(check, "lkeplan", "").Summary, "**2 of 2 replaced**")
 	d.runner.Ref, d.runner.GitHub = push, github
 }
 
@@ -176,10 +170,13 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	template.Path = d.runner.Path
+	server := httptest.NewServer(packages())
+	defer server.Close()
 	job := func(name string, code int, allow string) string {
 		t.Helper()
 		log, got, err := template.Run("lkeplan:"+name+":prod", d.repo, map[string]string{
 			"KUBECONFIG_READ": s.env["KUBECONFIG"], "KUBECONFIG_WRITE": s.env["KUBECONFIG"], "LKEPLAN_ALLOW": allow,
+			"CI_API_V4_URL": server.URL, "CI_PROJECT_ID": "3", "CI_JOB_TOKEN": "job",
 		})
 		if err != nil || got != code {
 			t.Fatalf("%s exits with %d, want %d: %v\n%s", name, got, code, err, log)
@@ -190,10 +187,30 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 	d.push(pooled(t, guards, "web"), "refs/heads/main")
 	mustContain(t, job("plan", 0, ""), "2 to create")
 	mustContain(t, job("apply", 0, ""), "applied 2 objects: 2 created")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(5)
+	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
+	job("snapshot", 0, "")
+	labelled := pooled(t, guards, "web")
+	rewrite(t, labelled, "weight       = 10", "labels       = { team = \"web\" }")
+	git(t, d.repo, "checkout", "--quiet", "-b", "change")
+	d.push(labelled, "refs/merge-requests/7/head")
+	checked, err := ReadTemplate("../../lkeplan/starter/gitlab.yml", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked.Path = d.runner.Path
+	log, code, err := checked.Run("lkeplan", d.repo, map[string]string{"CI_API_V4_URL": server.URL, "CI_JOB_TOKEN": "job",
+		"CI_MERGE_REQUEST_PROJECT_ID": "3", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"})
+	if err != nil || code != 0 {
+		t.Fatalf("the check exits with %d: %v\n%s", code, err, log)
+	}
+	mustContain(t, log, "2 of 2")
+	git(t, d.repo, "checkout", "--quiet", "main")
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":50}}`)
 	mustContain(t, job("apply", 4, ""), "run the pipeline again for a new plan")
 	d.push(pooled(t, guards), "refs/heads/main")
-	mustContain(t, job("plan", 3, ""), "Refused by: max_deleted_pools", "LKEPLAN_ALLOW")
-	job("plan", 0, "max_deleted_pools:pool.web")
+	mustContain(t, job("plan", 3, ""), "Refused by: max_deleted_nodes, max_deleted_pools", "LKEPLAN_ALLOW")
+	job("plan", 0, "max_deleted_pools:pool.web max_deleted_nodes:pool.web")
 	mustContain(t, job("apply", 0, ""), "1 deleted")
 }
