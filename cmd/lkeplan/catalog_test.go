@@ -31,7 +31,7 @@ func TestCatalogRefreshPinsTheRepository(t *testing.T) {
 	t.Chdir(clusters)
 	refresh := func(want string) {
 		t.Helper()
-		lkeplan(t, "catalog", "refresh", "--linode-url", api.URL)
+		lkeplan(t, 0, "catalog", "refresh", "--linode-url", api.URL)
 		raw, err := os.ReadFile(want)
 		if err != nil || !strings.Contains(string(raw), "plan g6-standard-2 ") {
 			t.Errorf("%s: %v\n%s", want, err, raw)

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,13 +18,13 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// TestPictureOfDiff compares the picture in the README with the output of the program:
-// a pull request and its base, with the nodes of a snapshot. -update and make generate
-// draw it.
+// TestPictureOfDiff compares the picture in the README with the output of the program for
+// the configuration in the README and a change of it, with the nodes of a snapshot.
+// -update and make generate draw it.
 func TestPictureOfDiff(t *testing.T) {
 	file := picturesFile(t, "diff.svg")
 	changedRepository(t)
-	drawn(t, file, "lkeplan diff --base git:main --nodes snapshot:prod.json clusters/prod")
+	drawn(t, file, "lkeplan diff --base git:main --nodes snapshot:prod.json clusters/prod", 3) // a guard refuses it
 }
 
 // TestPictureOfWorkloads compares the picture in the guide with the output for its change.
@@ -53,7 +55,7 @@ func TestPictureOfWorkloads(t *testing.T) {
 	if err := os.WriteFile(block, []byte(after), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	drawn(t, file, "lkeplan diff --base git:main --simulate --workloads examples/simulate/shop.yaml examples/simulate")
+	drawn(t, file, "lkeplan diff --base git:main --simulate --workloads examples/simulate/shop.yaml examples/simulate", 0)
 }
 
 // TestPictureOfBurst compares the picture of a burst with the recording of
@@ -64,6 +66,19 @@ func TestPictureOfBurst(t *testing.T) {
 		t.Fatal(err)
 	}
 	compared(t, picturesFile(t, "burst.svg"), svgOf("a burst in the sandbox", string(recording)))
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`([0-9.]+)s\S* .* 100 of 100 pods run\n\n.* ([0-9]+ calls)`).FindSubmatch(recording)
+	if found == nil {
+		t.Fatal("the recording has no end")
+	}
+	for _, number := range []string{string(found[1]) + " seconds", string(found[2])} {
+		if !strings.Contains(string(readme), " "+number) {
+			t.Errorf("the README does not have %q of the recording", number)
+		}
+	}
 }
 
 func picturesFile(t *testing.T, name string) string {
@@ -76,11 +91,11 @@ func picturesFile(t *testing.T, name string) string {
 }
 
 // drawn compares a picture with the output of a command.
-func drawn(t *testing.T, file, command string) {
+func drawn(t *testing.T, file, command string, code int) {
 	t.Helper()
 	shown := "\x1b[32m$\x1b[0m \x1b[1m" + command + "\x1b[0m\n\n"
 	args := append(strings.Fields(command)[1:], "--color", "always", "--width", "96", "--at", "2026-11-20T10:00:00Z")
-	shown += string(lkeplan(t, args...))
+	shown += string(lkeplan(t, code, args...))
 	compared(t, file, svgOf("lkeplan diff", shown))
 }
 
@@ -101,32 +116,37 @@ func compared(t *testing.T, file string, got []byte) {
 	}
 }
 
-// changedRepository turns the working directory into a repository with an uncommitted change
-// of a pool, next to a snapshot of nodes that match the commit.
+// changedRepository turns the working directory into a repository with the configuration in the
+// README and an uncommitted change of it, next to a snapshot of nodes that match the commit.
 func changedRepository(t *testing.T) {
 	t.Helper()
-	inputs, err := filepath.Abs("testdata/picture")
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "```hcl\n")
+	before, _, _ := strings.Cut(text, "```\n")
+	after := strings.Replace(before, `class = ["standard", "dedicated"]`, `class = "dedicated"`, 1)
+	if before == after {
+		t.Fatal("the README does not have the expected pool")
+	}
+	snapshot, err := os.ReadFile("testdata/picture/snapshot.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	inRepository(t)
-	put := func(name, from string) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(filepath.Join(inputs, from))
-		if err == nil {
-			err = os.WriteFile(name, text, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	const file = "clusters/prod/main.lke.hcl"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(before), 0o644)); err != nil {
+		t.Fatal(err)
 	}
-	put("clusters/prod/main.lke.hcl", "before.lke.hcl")
 	committed(t)
-	put("prod.json", "snapshot.json")
+	if err := os.WriteFile("prod.json", snapshot, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	hashed(t, "prod.json")
-	put("clusters/prod/main.lke.hcl", "after.lke.hcl")
+	if err := os.WriteFile(file, []byte(after), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // inRepository changes to an empty working directory, and makes commits reproducible.
@@ -159,13 +179,14 @@ func committed(t *testing.T) {
 func hashed(t *testing.T, file string) {
 	t.Helper()
 	var list struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(lkeplan(t, "render", "-o", "json", "clusters/prod"), &list); err != nil {
+	if err := json.Unmarshal(lkeplan(t, 0, "render", "-o", "json", "clusters/prod"), &list); err != nil {
 		t.Fatal(err)
 	}
 	var pool karpv1.NodePool
-	if err := json.Unmarshal(list.Items[len(list.Items)-1], &pool); err != nil || pool.Name != "web" {
+	if err := json.Unmarshal(list.Items[len(list.Items)-1], &pool); err != nil || pool.Name != "general" {
 		t.Fatalf("the last object is %s, %v", pool.Name, err)
 	}
+	pool.Spec.Template.Spec.ExpireAfter = karpv1.MustParseNillableDuration("720h") // the default of the CRD
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -190,12 +211,12 @@ func hashed(t *testing.T, file string) {
 }
 
 // lkeplan runs the program and returns its output.
-func lkeplan(t *testing.T, args ...string) []byte {
+func lkeplan(t *testing.T, want int, args ...string) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer
 	env := &env{Stdin: &bytes.Buffer{}, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}
-	if code := run(t.Context(), args, env); code != 0 {
-		t.Fatalf("%v exits with %d: %s", args, code, errs.String())
+	if code := run(t.Context(), args, env); code != want {
+		t.Fatalf("%v exits with %d: %s%s", args, code, errs.String(), out.String())
 	}
 	return out.Bytes()
 }

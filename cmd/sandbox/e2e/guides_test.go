@@ -1,6 +1,12 @@
 package e2e
 
 import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/lkeplan/lkeplan/examples/guidetest"
@@ -42,4 +48,54 @@ func TestGuidesInASandbox(t *testing.T) {
 			guidetest.Runner{Env: s.shell(), Sandbox: true}.Run(t, "../../../examples", guide.name)
 		})
 	}
+}
+
+// TestQuickstartWithoutACluster types the block of the quickstart for users without an LKE cluster, and applies its
+// configuration. A controller that cannot start says why on the screen.
+func TestQuickstartWithoutACluster(t *testing.T) {
+	for _, port := range []string{":8080", ":8081"} {
+		taken, err := net.Listen("tcp", port)
+		if err != nil {
+			t.Skipf("the default ports of the controller are in use: %v", err)
+		}
+		taken.Close()
+	}
+	readme, err := os.ReadFile("../../../examples/quickstart/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "If you have no LKE cluster")
+	_, text, _ = strings.Cut(text, "```sh\n")
+	block, _, _ := strings.Cut(text, "```\n")
+	again := block[strings.Index(block, "(bin/controller"):]
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []string{"lkeplan", "controller", "sandbox"} {
+		if err := os.Symlink(bin(t, program), filepath.Join(dir, "bin", program)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	example, err := filepath.Abs("../../../examples/quickstart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	// make has built the programs.
+	cmd := exec.Command("bash", "--norc", "-eo", "pipefail", "-c", "make() { :; }\ntrap 'bin/sandbox down' EXIT\n"+block+
+		"bin/lkeplan apply --yes \"$EXAMPLE\"\n"+strings.NewReplacer("controller.log", "second.log", "&\n", "\n").Replace(again))
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), "EXAMPLE="+example), file, file
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	failed := cmd.Run()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) // the controller, if it has not ended
+	log, err := os.ReadFile(file.Name())
+	if err != nil || failed != nil {
+		t.Fatalf("%v, %v\n%s", failed, err, log)
+	}
+	mustContain(t, string(log), "applied 2 objects: 2 created", "controller: ", "address already in use")
 }

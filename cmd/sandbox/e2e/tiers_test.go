@@ -111,6 +111,8 @@ var tests = map[string][]tiered{
 			shows: "no sandbox: the scripts of the CI examples, run as they are"},
 		{name: "TestPullRequestWithoutChangesHasNoComment",
 			shows: "no sandbox: the scripts of the CI examples, run as they are"},
+		{name: "TestQuickstartWithoutACluster",
+			shows: "the block of the first guide for users without a cluster works as typed"},
 		{name: "TestRolesAreExact",
 			shows: "the audit log has no request that the roles of LKE mode lack, and the roles grant no more"},
 		{name: "TestRules",
