@@ -34,9 +34,10 @@ const LinodeDomain = "linode.com"
 // The keys of programs that apply the output of lkeplan render. With some values, they keep an
 // object or order it.
 const (
-	ArgoWave    = "argocd.argoproj.io/sync-wave"
-	ArgoOptions = "argocd.argoproj.io/sync-options"
-	FluxPrune   = "kustomize.toolkit.fluxcd.io/prune"
+	ArgoWave       = "argocd.argoproj.io/sync-wave"
+	ArgoOptions    = "argocd.argoproj.io/sync-options"
+	FluxPrune      = "kustomize.toolkit.fluxcd.io/prune"
+	FluxSubstitute = "kustomize.toolkit.fluxcd.io/substitute"
 )
 
 // The domains whose keys anyone can write: labels that name the application of an object, and records

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,7 +55,11 @@ func filesOf(objects []map[string]any) (map[string][]byte, error) {
 	contents := map[string][]byte{}
 	var names []string
 	for _, object := range objects {
-		text, err := yaml.Marshal(kept(object))
+		object = kept(object)
+		text, err := yaml.Marshal(object)
+		if bytes.Contains(text, []byte("${")) { // Flux would put the value of a variable there
+			text, err = yaml.Marshal(manifest.Annotated(object, schemas.FluxSubstitute, "disabled"))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", manifest.KeyOf(object), err)
 		}

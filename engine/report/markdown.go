@@ -15,16 +15,23 @@ import (
 // MaxComment is the default maximum length of Markdown, in characters. GitHub accepts comments of 65,536.
 const MaxComment = 60_000
 
-// Markdown writes a plan as a comment for a pull request, of at most MaxChars characters if possible: it leaves out the
-// least important parts first, and never deleted and replaced nodes. The first line is a marker by which a bot finds its
+// maxSummary is the maximum length of the summary of a job, in characters. GitHub accepts 1 MiB, and a character has at most
+// four bytes.
+const maxSummary = 250_000
+
+// minComment is the least maximum length, in which the verdict and the totals fit.
+const minComment = 2000
+
+// Markdown writes a plan as a comment for a pull request, of at most MaxChars characters: it leaves out the least important
+// parts first, and deleted and replaced nodes only if their names alone are longer. The first line is a marker by which a bot finds its
 // comment again. Text with parts from the configuration is in code spans, whole sentences too: a renderer and a bot would
 // read entities and escaped characters as Markdown, mentions or references.
 func Markdown(w io.Writer, r Report, o Options) error {
-	most := cmp.Or(o.MaxChars, MaxComment)
+	most := cmp.Or(max(o.MaxChars, 0), MaxComment)
 	view := code.view(r, o.All, nil)
 	for d := allDetails; ; d-- {
 		c := &comment{view: view, detail: d, apply: o.Apply}
-		if text := c.write(o.Target); d == onlyNames || utf8.RuneCountInString(text) <= most {
+		if text := c.write(o.Target, max(most, minComment)); d == onlyNames || utf8.RuneCountInString(text) <= most {
 			_, err := io.WriteString(w, text)
 			return err
 		}
@@ -52,7 +59,7 @@ type comment struct {
 
 func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
-func (c *comment) write(target string) string {
+func (c *comment) write(target string, most int) string {
 	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", Marker(target), verdict(c.Report))
 	c.overview()
 	c.guards()
@@ -67,11 +74,26 @@ func (c *comment) write(target string) string {
 			c.details(e)
 		}
 	}
+	end := &comment{view: c.view, detail: c.detail, apply: c.apply}
 	if c.detail < allDetails {
-		c.printf("\nToo long for one comment; `lkeplan diff` shows the rest.\n")
+		end.printf("\nToo long for one comment; `lkeplan diff` shows the rest.\n")
 	}
-	c.footer()
-	return c.String()
+	end.footer()
+	if c.detail > onlyNames {
+		return c.String() + end.String()
+	}
+	return within(c.String(), most-utf8.RuneCountInString(end.String())) + end.String()
+}
+
+// within shortens a text to a number of characters, at the end of a line or between two names in a line.
+func within(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	kept := string([]rune(text)[:most-len(" and 0000000 more\n")])
+	kept = kept[:max(strings.LastIndex(kept, "\n"), strings.LastIndex(kept, "`, `")+1)]
+	left := text[len(kept):]
+	return kept + fmt.Sprintf(" and %d more\n", strings.Count(left, "`, `")+strings.Count(left, "\n")-1)
 }
 
 // verdict is the first line that a reviewer reads.

@@ -28,6 +28,9 @@ type File struct{ Format, Name string }
 
 // Write replaces the content of the file with the report, or appends it. An environment variable may name the file.
 func (f File) Write(r Report, o Options, getenv func(string) string) error {
+	if f.Name == getenv("GITHUB_STEP_SUMMARY") {
+		o.MaxChars = maxSummary // the comment can be shorter
+	}
 	var b bytes.Buffer
 	if err := Write(&b, f.Format, r, o); err != nil {
 		return err
@@ -66,6 +69,9 @@ func (list *Files) Set(text string) error {
 		return fmt.Errorf("the format must be one of %s.%s", strings.Join(formats, ", "), meant)
 	case name == "" && !KnowsFile(format):
 		return fmt.Errorf("name a file: %s=FILE", format)
+	}
+	if name == "/dev/stdout" { // opened again, a file would be written twice from its beginning
+		name = StandardOutput
 	}
 	*list = append(*list, File{format, name})
 	return nil

@@ -36,7 +36,7 @@ func (o *Output) Add(cmd *cobra.Command) {
 		"wrap text at `COLUMNS` (default: the width of the terminal)")
 	cmd.Flags().BoolVar(&o.all, "all", false, "list each object, even if several have the same change")
 	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment,
-		"shorten markdown to `CHARACTERS`; deleted and replaced nodes are always shown")
+		"shorten markdown to `CHARACTERS`")
 	// It fails only for an unknown flag.
 	_ = cmd.RegisterFlagCompletionFunc("out", completeOut)
 }
