@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/files"
 )
 
 type (
@@ -108,7 +109,8 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 	own := *env
 	stderr := diag.NewWriter(env.Stderr)
 	stderr.Width = flags.Columns(env.Stderr, env.Getenv)
-	own.Stdout, own.Stderr = diag.NewWriter(env.Stdout), stderr
+	stdout := &diag.Recorder{To: env.Stdout}
+	own.Stdout, own.Stderr = diag.NewWriter(stdout), stderr
 	env = &own
 	root := newRoot(env)
 	root.SetArgs(terraformFlags(args))
@@ -116,7 +118,11 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		describePlainly(root)
 	}
 	var found outcome
-	switch err := root.ExecuteContext(ctx); {
+	err := root.ExecuteContext(ctx)
+	if lost := stdout.Err; lost != nil && (err == nil || errors.As(err, &found)) {
+		err = fmt.Errorf("write standard output: %w", files.Cause(lost))
+	}
+	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &found):

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -140,6 +141,19 @@ func Plain(w io.Writer) io.Writer {
 		return safe.to
 	}
 	return w
+}
+
+// A Recorder forwards bytes, and remembers the first error. Commands print to people without asking for errors.
+type Recorder struct {
+	To  io.Writer
+	Err error
+}
+
+// Write implements io.Writer.
+func (r *Recorder) Write(p []byte) (int, error) {
+	n, err := r.To.Write(p)
+	r.Err = cmp.Or(r.Err, err)
+	return n, err
 }
 
 // Write implements io.Writer.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Text returns the content of a file.
@@ -29,7 +30,8 @@ func (r Reader) Text(name string) (string, error) {
 		return "", fmt.Errorf("%q is larger than %d bytes", name, syntax.MaxFileSize)
 	case t.textSize()+len(data) > MaxBytes:
 		return "", fmt.Errorf("with %q, the files read are larger than %d MiB in total", name, MaxBytes>>20)
-	case !utf8.Valid(data):
+	}
+	if data, err = schemas.UTF8(data); err != nil || !utf8.Valid(data) {
 		return "", fmt.Errorf("%q is not text in UTF-8", name)
 	}
 	t.texts[full] = string(data)

@@ -7,6 +7,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -33,7 +36,33 @@ func (r Reader) resolve(name string) (string, error) {
 	case slices.Contains(strings.Split(full, "/"), ".git"):
 		return "", fmt.Errorf("%q is not part of a commit", name)
 	}
-	return full, nil
+	return r.tree.onDisk(full), nil
+}
+
+// onDisk returns a path as the file system spells it. Values are composed, but a Mac decomposes the accents in names of files.
+func (t *Tree) onDisk(name string) string {
+	if !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return name
+	}
+	at := "."
+	for part := range strings.SplitSeq(name, "/") {
+		parent := at
+		if at = path.Join(parent, part); !t.missing(at) {
+			continue
+		}
+		entries, _ := fs.ReadDir(t.fsys, parent) // what reads the path reports errors
+		for _, entry := range entries {
+			if norm.NFC.String(entry.Name()) == norm.NFC.String(part) {
+				at = path.Join(parent, entry.Name())
+			}
+		}
+	}
+	return at
+}
+
+func (t *Tree) missing(name string) bool {
+	_, err := fs.Lstat(t.fsys, name)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // Exists reports whether a file exists that a configuration can read. Other files are an error,
@@ -106,6 +135,9 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 		}
 		if entry.IsDir() || !schemas.Readable(name) || !fits.match(below) {
 			return nil
+		}
+		if composed := norm.NFC.String(below); below != composed && !r.tree.missing(path.Join(full, composed)) {
+			return fmt.Errorf("there are two files %q, with composed and with decomposed accents; rename one", composed)
 		}
 		found = append(found, below)
 		return r.checkReadable(name)

@@ -32,6 +32,7 @@ func (t *Tree) callModules(from *Directory, chain []call) (diags hcl.Diagnostics
 		if sourceDiags.HasErrors() {
 			continue
 		}
+		dir = t.onDisk(dir)
 		way := append(slices.Clip(chain), call{from.Path, block.DefRange})
 		if i := slices.IndexFunc(way, func(c call) bool { return c.from == dir }); i >= 0 {
 			diags = append(diags, moduleCycle(way[i:]))

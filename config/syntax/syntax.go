@@ -3,6 +3,7 @@
 package syntax
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -51,6 +52,7 @@ func parseJSON(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
 	if diags := checkJSONNesting(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
+	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) // the parser of HCL skips it
 	file, diags := json.Parse(src, name)
 	file.Body = strictBody{file.Body}
 	return file, diags

@@ -145,6 +145,9 @@ func readAll(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
 	}
 	if err == nil {
+		raw, err = schemas.UTF8(raw)
+	}
+	if err == nil {
 		err = manifest.UniqueKeys(raw)
 	}
 	return raw, err

@@ -1,8 +1,8 @@
 // Package files replaces, creates and appends to files on disk. It also defines the error of a file
 // that cannot be read as Git stores it.
 //
-// Replacing a file is atomic: a reader gets either the old bytes or the new ones. The package does not
-// depend on the content of files.
+// Replacing a regular file is atomic: a reader gets either the old bytes or the new ones. Links, pipes and
+// devices are written through. The package does not depend on the content of files.
 package files
 
 import (
@@ -12,18 +12,39 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 )
 
-// Replace writes a file. If the file exists, it is replaced and keeps its mode. The bytes are first
-// written next to it.
+// Replace writes a file. If a regular file exists, it is replaced and keeps its mode. The bytes are first
+// written next to it. A file that is mounted, or whose directory cannot be written, is written in place.
 func Replace(name string, data []byte) error {
+	info, err := os.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return failed(name, writeThrough(name, data))
+	}
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return failed(name, err)
 	}
 	defer root.Close()
-	return failed(name, replace(root, filepath.Base(name), data))
+	err = replace(root, filepath.Base(name), data)
+	if info != nil && slices.ContainsFunc([]error{fs.ErrPermission, syscall.EROFS, syscall.EBUSY, syscall.EXDEV},
+		func(target error) bool { return errors.Is(err, target) }) {
+		err = writeThrough(name, data)
+	}
+	return failed(name, err)
+}
+
+// writeThrough writes what a name stands for: the target of a link, a pipe, a device or an open file, to which it appends.
+func writeThrough(name string, data []byte) error {
+	for _, dir := range []string{"/dev/", "/proc/"} {
+		if strings.HasPrefix(name, dir) {
+			return write(name, data, os.O_APPEND)
+		}
+	}
+	return write(name, data, os.O_TRUNC)
 }
 
 // ReplaceIn is Replace for a file below a root, which links cannot leave. A file that already has the

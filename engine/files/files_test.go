@@ -2,9 +2,13 @@ package files_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +37,51 @@ func TestReplaceKeepsMode(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"run.sh"}, names(t, dir)); diff != "" {
 		t.Errorf("files (-want +got)\n%s", diff)
+	}
+}
+
+// TestReplaceWritesThrough: what is not a regular file stays what it is.
+func TestReplaceWritesThrough(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	read, written, err := os.Pipe()
+	if err := errors.Join(err, os.WriteFile(at("shared"), []byte("longer than new"), 0o644), os.Symlink("shared", at("link")),
+		os.Symlink("later", at("dangling")), syscall.Mkfifo(at("fifo"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	fifo, err := os.OpenFile(at("fifo"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]io.Reader{at("link"): nil, at("dangling"): nil, at("fifo"): fifo,
+		fmt.Sprintf("/dev/fd/%d", written.Fd()): read}
+	if syscall.Mknod(at("null"), syscall.S_IFCHR|0o666, 1<<8|3) == nil { // root can make devices
+		names[at("null")] = strings.NewReader("new")
+	}
+	for name, reader := range names {
+		before, err := os.Lstat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := files.Replace(name, []byte("new")); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if after, err := os.Lstat(name); err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s was %v and is %v, %v", name, before.Mode(), after.Mode(), err)
+		}
+		if reader == nil {
+			file, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			reader = file
+		}
+		got := make([]byte, 20)
+		if n, err := reader.Read(got); err != nil || string(got[:n]) != "new" {
+			t.Errorf("%s has %q, %v", name, got[:n], err)
+		}
 	}
 }
 

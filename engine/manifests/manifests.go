@@ -16,13 +16,11 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -73,16 +71,10 @@ func bounded(r io.Reader) ([]byte, error) {
 	return all, err
 }
 
-// Text is a file as UTF-8 without a byte order mark: Windows PowerShell writes UTF-16.
-func Text(raw []byte) ([]byte, error) {
-	text, _, err := transform.Bytes(unicode.BOMOverride(encoding.Nop.NewDecoder()), raw)
-	return text, err
-}
-
 // documents has each document of a file seen: its text, the objects in it, and what is wrong with it. It ends with the first
 // error that see returns, and with one of the file as a whole.
 func documents(raw []byte, see func(n int, text []byte, found []map[string]any, err error) error) error {
-	all, err := Text(raw)
+	all, err := schemas.UTF8(raw)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/linode/linodego"
 
-	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -29,7 +29,7 @@ func FromTerraform(data []byte) (clusters []LKECluster, notes []string, err erro
 		Values        *values `json:"values"`
 		PlannedValues *values `json:"planned_values"`
 	}
-	if data, err = manifests.Text(data); err != nil {
+	if data, err = schemas.UTF8(data); err != nil {
 		return nil, nil, err
 	}
 	if err := cmp.Or(manifest.UniqueKeys(data), json.Unmarshal(data, &shown)); err != nil {

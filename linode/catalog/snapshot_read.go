@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // MaxSnapshot is the largest snapshot that [Read] takes, in bytes. The real one has about 25,000.
@@ -25,6 +27,9 @@ func Read(r io.Reader) (*Catalog, error) {
 	}
 	if len(data) > MaxSnapshot {
 		return nil, fmt.Errorf("read catalog: %w", errSize)
+	}
+	if data, err = schemas.UTF8(data); err != nil {
+		return nil, fmt.Errorf("read catalog: %w", err)
 	}
 	var s reader
 	lines := bufio.NewScanner(bytes.NewReader(data))

@@ -19,6 +19,9 @@ func Terminal(stream any) *os.File {
 	if w, ok := stream.(io.Writer); ok {
 		stream = diag.Plain(w)
 	}
+	if recorder, ok := stream.(*diag.Recorder); ok {
+		stream = recorder.To
+	}
 	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
 	}
