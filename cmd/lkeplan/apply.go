@@ -178,7 +178,8 @@ func (a *application) saved(ctx context.Context, name string) error {
 	head := saved.Result
 	before := head
 	before.Directory = saved.BaseDirectory
-	now, err := compare.Live(ctx, head, comparison.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Name, saved.OtherCluster)),
+	view := comparison.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Name, saved.OtherCluster))
+	now, err := compare.Live(ctx, head, a.Consolidating(view),
 		compare.LiveOptions{
 			Base: before, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
 			DryRun: cluster.DryRun,

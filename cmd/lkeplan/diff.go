@@ -40,6 +40,11 @@ a commit, set --nodes live or --nodes snapshot:FILE. The report shows the maximu
 cost: the cost if all pools reach their limits. Prices come from the catalogue, a
 file with plan types (kinds of Linode), regions and prices.
 
+Karpenter moves pods to capacity that becomes cheaper, and then removes nodes,
+also of pools that do not change. diff runs Karpenter's consolidation before and
+after the change, for at most a minute, and counts the nodes that go only after
+it. --no-consolidation leaves that out: the nodes are then unknown.
+
 With --simulate, the report also shows which nodes the pods get before and after
 the change, and what these nodes cost. If a pod no longer gets a node, the report
 shows the reason, and diff refuses the change. To permit the change, pass --allow,
@@ -123,7 +128,9 @@ func newSnapshot(env *env) *cobra.Command {
 		Long: `Write a snapshot of a cluster to standard output: its pools, node classes, nodes
 and pods, and what blocks the replacement of nodes. From a snapshot, diff counts
 the nodes that a pull request replaces, and simulate places the pods. They then
-need no access to the cluster.
+need no access to the cluster. Because the snapshot contains which pods run on
+which node, diff also simulates which nodes Karpenter removes or replaces because
+of the pull request.
 
 The command only reads the cluster, with list requests. The snapshot contains no
 Secrets, annotations, finalizers or owners. It contains a label of a node only
@@ -137,7 +144,8 @@ objects that they refer to. NodeClaims, nodes and the cluster keep their names,
 too; the cluster also keeps its ID, label and region.
 
 The snapshot contains equal pods once, with their number, requests, number of
-volumes, and the fields that decide their placement. It contains only hashes of:
+volumes, the fields that decide their placement, and how many of them run on
+each node. It contains only hashes of:
 
   * the names, owners and namespaces of pods
   * the names of PodDisruptionBudgets, PersistentVolumeClaims, scheduling gates,

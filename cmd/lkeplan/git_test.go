@@ -148,7 +148,7 @@ func snapshot(t *testing.T, at sourcetest.Place) string {
 			break
 		}
 	}
-	text := `{"format_version": "1", "taken": "2026-11-20T10:00:00Z", "nodes": [], "notes": [], "objects": [{
+	text := `{"format_version": "2", "taken": "2026-11-20T10:00:00Z", "nodes": [], "notes": [], "objects": [{
   "apiVersion": "karpenter.sh/v1", "kind": "NodePool",
   "metadata": {"name": "general", "uid": "1", "labels": {"lkeplan.dev/part-of": "sandbox"},
     "annotations": {"lkeplan.dev/directory": "` + origin + `"}},

@@ -181,7 +181,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		return p, err
 	}
 	if slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action != plan.Keep }) && len(after.Nodes) > 0 {
-		if after.Moves, err = movesOf(ctx, p, cluster, by, after.Now); err != nil {
+		if after.Moves, err = movesOf(ctx, p, cluster, after.Nodes, by, after.Now); err != nil {
 			return p, err
 		}
 		if p, err = plan.Diff(before, after); err != nil {

@@ -1,14 +1,18 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -17,17 +21,23 @@ import (
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/loop"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Whole is all that determines which nodes Karpenter removes or replaces.
+// Whole is all that determines which nodes Karpenter removes or replaces, together with the nodes of the plan: the pools,
+// classes and limits, and the shapes of pods and nodes.
 type Whole struct {
 	clusters.Snapshot
+	Shapes workload.Shapes
+	// Salt is that of the hashes in the shapes; "" if they have words.
+	Salt string
 	// Overlays are the NodeOverlays of the cluster.
 	Overlays []map[string]any
 	// Unknown is why it is not known, as a sentence without a period; "" if it is.
@@ -45,7 +55,7 @@ type simulated struct {
 const longestSimulation = time.Minute
 
 // movesOf simulates which nodes Karpenter moves only after a plan.
-func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.Time) (plan.Moves, error) {
+func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by simulated, now time.Time) (plan.Moves, error) {
 	whole, err := in.Whole(ctx)
 	if err != nil || whole.Unknown != "" {
 		return plan.Moves{Unknown: whole.Unknown, Overlays: whole.Overlays}, err
@@ -55,28 +65,17 @@ func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.T
 			return plan.Moves{Unknown: notSimulated(c.Kind)}, nil
 		}
 	}
-	live := simulate.Live{Snapshot: whole.Snapshot, Catalog: by.prices, Attached: map[types.UID][]string{}}
-	live.Region, live.Tier = whole.Region()
-	if by.cluster.Region != "" {
-		live.Region = by.cluster.Region
-	}
-	if live.Region == "" {
-		return plan.Moves{Unknown: "the region of the cluster is unknown"}, nil
-	}
-	volumes := simulate.NewVolumeIndex(whole.Volumes.Claims, whole.Volumes.All, whole.Volumes.Classes)
-	for _, pod := range whole.Pods {
-		if simulate.ClaimsVolumes(pod) {
-			live.Attached[pod.UID] = volumes.Attached(ctx, pod)
-		}
-	}
 	before, after, err := sidesOf(p, whole)
 	if err != nil {
 		return plan.Moves{}, err
 	}
+	live, err := whole.live(by, nodes, slices.Concat(before, after))
+	if err != nil {
+		return plan.Moves{Unknown: err.Error()}, nil
+	}
 	limited, cancel := context.WithTimeout(ctx, longestSimulation)
 	defer cancel()
-	var moved []simulate.Moved
-	err = loop.Try(slog.Default(), func() (err error) { moved, err = simulate.Moves(limited, live, now, before, after); return err })
+	moved, err := simulate.Moves(limited, live, now, before, after)
 	switch {
 	case ctx.Err() != nil:
 		return plan.Moves{}, ctx.Err()
@@ -94,6 +93,36 @@ func movesOf(ctx context.Context, p plan.Plan, in View, by simulated, now time.T
 		found.Nodes = append(found.Nodes, move)
 	}
 	return found, nil
+}
+
+// live is the cluster as the simulation reads it: the same from a snapshot as from the cluster that it was taken of.
+func (w Whole) live(by simulated, nodes []plan.Node, objects []map[string]any) (simulate.Live, error) {
+	claims, byNode := make([]*karpv1.NodeClaim, len(nodes)), map[string]*karpv1.NodeClaim{}
+	for i, n := range nodes {
+		nc := &karpv1.NodeClaim{}
+		nc.Name, nc.UID, nc.CreationTimestamp = n.Name, types.UID(n.Name), metav1.NewTime(n.Created)
+		nc.Labels, nc.Annotations = maps.Clone(n.Labels), maps.Clone(n.Annotations)
+		nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: schemas.NodeClass.Object.Kind, Name: n.Class}
+		if n.ExpireAfter > 0 {
+			nc.Spec.ExpireAfter.Duration = &n.ExpireAfter
+		}
+		if !n.NoTerminationGrace {
+			nc.Spec.TerminationGracePeriod = &metav1.Duration{} // how long it is does not matter
+		}
+		nc.Status.ProviderID = nodeclaim.LinodeID(i + 1)
+		claims[i], byNode[cmp.Or(n.Node, n.Name)] = nc, nc
+	}
+	region, tier := clusters.Snapshot{Claims: claims, Classes: w.Classes}.Region()
+	if region = cmp.Or(by.cluster.Region, region); region == "" {
+		return simulate.Live{}, errors.New("the region of the cluster is unknown")
+	}
+	shapes := w.Shapes
+	if w.Salt != "" {
+		shapes = shapes.Readable(w.Salt, workload.KnownWords(objects, instancetype.New(by.prices, region, tier).List()))
+	}
+	live := shapes.Cluster(byNode)
+	live.Region, live.Tier, live.Catalog = region, tier, by.prices
+	return live, nil
 }
 
 // sidesOf are the pools, classes, limits and overlays of a cluster before and after a plan.
@@ -139,7 +168,13 @@ func sidesOf(p plan.Plan, whole Whole) (before, after []map[string]any, err erro
 		err = errors.Join(err, add(*schemas.Overlay.Object, o))
 	}
 	for _, c := range p.Changes {
-		if _, left := changes[c.Key()]; left && c.New != nil {
+		if _, left := changes[c.Key()]; !left {
+			continue
+		}
+		if c.Old != nil && c.Action != plan.Forget { // a cache may not have it yet
+			before = append(before, c.Old)
+		}
+		if c.New != nil {
 			after = append(after, c.New)
 		}
 	}
@@ -151,32 +186,54 @@ func notSimulated(kind string) string {
 	return fmt.Sprintf("the effect of a %s on consolidation is not simulated", kind)
 }
 
+// readObjects reads the objects of a cluster that determine which nodes Karpenter removes or replaces.
+func (w *Whole) readObjects(ctx context.Context, in View) (err error) {
+	if w.Overlays, err = in.Objects(ctx, *schemas.Overlay.Object); err != nil {
+		return err
+	}
+	buffers, err := in.Objects(ctx, *schemas.Buffer.Object)
+	switch {
+	case err != nil:
+		return err
+	case len(buffers) > 0:
+		w.Unknown = notSimulated(schemas.Buffer.Object.Kind)
+		return nil
+	}
+	from := viewed{in}
+	if w.Pools, err = clusters.List[karpv1.NodePool](ctx, from, schemas.Pool.Object.APIVersion, schemas.Pool.Object.Kind); err != nil {
+		return err
+	}
+	if w.Classes, err = clusters.List[linodev1alpha1.LinodeNodeClass](ctx, from, schemas.NodeClass.Object.APIVersion, schemas.NodeClass.Object.Kind); err != nil {
+		return err
+	}
+	w.Limits, err = clusters.List[lkeplanv1alpha1.CapacityLimit](ctx, from, schemas.Limits.Object.APIVersion, schemas.Limits.Object.Kind)
+	return err
+}
+
 // Whole implements View: what this user may not list is unknown.
 func (l *live) Whole(ctx context.Context) (found Whole, err error) {
-	if found.Overlays, err = l.Objects(ctx, *schemas.Overlay.Object); err == nil {
-		var buffers []map[string]any
-		if buffers, err = l.Objects(ctx, *schemas.Buffer.Object); len(buffers) > 0 {
-			found.Unknown = notSimulated(schemas.Buffer.Object.Kind)
-		}
-	}
-	if err == nil && found.Unknown == "" {
-		found.Snapshot, err = clusters.Load(ctx, l.cluster, clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools,
-			clusters.KindDaemonSets, clusters.KindNamespaces, clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses)
-		// Without volumes, more pods seem to fit on a node, so that more nodes seem to go.
-		found.Unknown = found.Unread(clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools, clusters.KindDaemonSets)
-	}
-	if err != nil || found.Unknown != "" {
+	if err := found.readObjects(ctx, l); err != nil || found.Unknown != "" {
 		return found, forbidden(&found, err)
 	}
-	from := viewed{l}
-	found.Claims, err = clusters.List[karpv1.NodeClaim](ctx, from, "karpenter.sh/v1", "NodeClaim")
+	var read clusters.Snapshot
+	read, found.Shapes, err = readShapes(ctx, viewed{l})
 	if err == nil {
-		found.Classes, err = clusters.List[linodev1alpha1.LinodeNodeClass](ctx, from, schemas.NodeClass.Object.APIVersion, schemas.NodeClass.Object.Kind)
-	}
-	if err == nil {
-		found.Limits, err = clusters.List[lkeplanv1alpha1.CapacityLimit](ctx, from, schemas.Limits.Object.APIVersion, schemas.Limits.Object.Kind)
+		// Without volumes, more pods seem to fit on a node, so that more nodes seem to go.
+		found.Unknown = read.Unread(clusters.KindNodes, clusters.KindClaims, clusters.KindBudgets, clusters.KindDaemonSets)
 	}
 	return found, forbidden(&found, err)
+}
+
+// WithoutConsolidation is a view with which no consolidation is simulated, so that its effect is unknown.
+func WithoutConsolidation(view View) View { return still{view} }
+
+type still struct{ View }
+
+// Whole implements View.
+func (s still) Whole(ctx context.Context) (found Whole, err error) {
+	found.Unknown = "--no-consolidation leaves it out"
+	found.Overlays, err = s.Objects(ctx, *schemas.Overlay.Object)
+	return found, err
 }
 
 // forbidden makes a list that the user may not read a reason why moves are unknown.
@@ -188,9 +245,17 @@ func forbidden(found *Whole, err error) error {
 	return nil
 }
 
-// Whole implements View. A snapshot does not say which pods run on which node.
+// Whole implements View.
 func (t taken) Whole(ctx context.Context) (found Whole, err error) {
-	found.Unknown = "the snapshot does not say on which nodes the pods run"
-	found.Overlays, err = t.Objects(ctx, *schemas.Overlay.Object)
-	return found, err
+	switch err = found.readObjects(ctx, t); {
+	case err != nil || found.Unknown != "":
+		return found, err
+	case len(t.Unlisted) > 0:
+		found.Unknown = fmt.Sprintf("the snapshot has no objects of kind %s", strings.Join(t.Unlisted, " and "))
+	case t.Snapshot.Shapes == nil || t.Snapshot.Shapes.Machines == nil:
+		found.Unknown = "the snapshot does not say on which nodes the pods run"
+	default:
+		found.Shapes, found.Salt = *t.Snapshot.Shapes, t.salt()
+	}
+	return found, nil
 }

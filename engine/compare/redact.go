@@ -15,17 +15,20 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// redacted is an object without the parts that no comparison reads: its status except Kubernetes versions, and
+// redacted is an object without the parts that no comparison reads: its status except Kubernetes versions and conditions, and
 // annotations, labels and metadata that others have set, which may contain anything.
 func redacted(obj map[string]any, salt string) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
-	versions := map[string]any{}
+	read := map[string]any{}
 	for _, field := range []string{"kubernetesVersion", "controlPlaneVersion"} {
 		if version := manifest.Text(obj, "status", field); version != "" {
-			versions[field] = version
+			read[field] = version
 		}
 	}
-	if obj["status"] = versions; len(versions) == 0 {
+	if conditions := conditionsOf(obj); len(conditions) > 0 {
+		read["conditions"] = conditions
+	}
+	if obj["status"] = read; len(read) == 0 {
 		delete(obj, "status")
 	}
 	metadata := manifest.Map(obj, "metadata")
@@ -40,6 +43,19 @@ func redacted(obj map[string]any, salt string) map[string]any {
 	maps.DeleteFunc(metadata, func(field string, _ any) bool { return !slices.Contains(kept, field) })
 	owners(managed, salt)
 	return obj
+}
+
+// conditionsOf are the conditions of an object without their messages: consolidation depends on whether classes are ready and
+// overlays are valid.
+func conditionsOf(obj map[string]any) (kept []any) {
+	status, _ := manifest.Lookup(obj, "status", "conditions")
+	all, _ := status.([]any)
+	for _, c := range all {
+		if c, ok := c.(map[string]any); ok {
+			kept = append(kept, map[string]any{"type": c["type"], "status": c["status"], "lastTransitionTime": c["lastTransitionTime"]})
+		}
+	}
+	return kept
 }
 
 // readKeys are labels and annotations that a comparison reads, regardless of their owner.

@@ -114,7 +114,7 @@ func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
 
 // TestASnapshotWithoutShapesIsReadAndReportsIt where pods are asked for.
 func TestASnapshotWithoutShapesIsReadAndReportsIt(t *testing.T) {
-	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "1", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": []}`))
+	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "2", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": []}`))
 	if err != nil {
 		t.Fatal(err)
 	}

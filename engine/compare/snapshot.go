@@ -31,7 +31,7 @@ import (
 
 // A Snapshot is the state of a cluster that a comparison reads, for pull requests that must not access the cluster. It has no
 // Secrets. Of pods it has only how many of them and of PodDisruptionBudgets hold a node, and their shapes: what determines
-// where they are scheduled, with hashes instead of names.
+// where they are scheduled, with hashes instead of names, and on which nodes they run.
 type Snapshot struct {
 	FormatVersion string    `json:"format_version"`
 	Taken         time.Time `json:"taken"`
@@ -42,12 +42,14 @@ type Snapshot struct {
 	Objects []map[string]any `json:"objects"`
 	Nodes   []plan.Node      `json:"nodes"`
 	Notes   []string         `json:"notes"` // what could not be read
+	// Unlisted are the kinds of objects that could not be listed.
+	Unlisted []string `json:"unlisted,omitempty"`
 	// Shapes are those of the pods; nil if they could not be listed.
 	Shapes *workload.Shapes `json:"shapes,omitempty"`
 }
 
 // snapshotVersion is the version of the format. Another version is refused.
-const snapshotVersion = "1"
+const snapshotVersion = "2"
 
 // maxSnapshot is the largest file that is read, in bytes, enough for about ten thousand nodes.
 const maxSnapshot = 64 << 20
@@ -59,6 +61,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	for _, kind := range Kinds() {
 		objects, err := cluster.Objects(ctx, kind)
 		if apierrors.IsForbidden(err) {
+			s.Unlisted = append(s.Unlisted, kind.Kind)
 			s.Notes = append(s.Notes,
 				fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list %s.", kind.Kind,
 					clusters.Refused(err)))
@@ -229,7 +232,7 @@ func (s *Snapshot) leaveOut() {
 	if s.Shapes == nil {
 		return
 	}
-	for _, list := range []*[]workload.Shape{&s.Shapes.Pods, &s.Shapes.DaemonSets} {
+	for _, list := range []*[]workload.Shape{&s.Shapes.Pods, &s.Shapes.DaemonSets, &s.Shapes.Fixed} {
 		kept := (*list)[:0]
 		for _, shape := range *list {
 			if err := simulate.CheckPod(shape.Spec); err != nil {
@@ -243,18 +246,22 @@ func (s *Snapshot) leaveOut() {
 	}
 }
 
-// Shapes lists the pods of a cluster, with what determines where they are scheduled.
+// Shapes lists the pods of a cluster, with what determines where they are scheduled, and the nodes that they run on.
 func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
-	from := viewed{cluster}
+	_, found, err := readShapes(ctx, viewed{cluster})
+	return found, err
+}
+
+func readShapes(ctx context.Context, from clusters.Lister) (clusters.Snapshot, workload.Shapes, error) {
 	pods, err := clusters.List[corev1.Pod](ctx, from, "v1", "Pod")
 	if err != nil {
-		return workload.Shapes{}, err
+		return clusters.Snapshot{}, workload.Shapes{}, err
 	}
 	volumes := []string{clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses}
-	read, err := clusters.Load(ctx, from,
-		append(volumes, clusters.KindDaemonSets, clusters.KindNamespaces, clusters.KindBudgets)...)
+	read, err := clusters.Load(ctx, from, append(volumes, clusters.KindDaemonSets, clusters.KindNamespaces, clusters.KindBudgets,
+		clusters.KindNodes, clusters.KindClaims)...)
 	if err != nil {
-		return workload.Shapes{}, err
+		return read, workload.Shapes{}, err
 	}
 	read.Pods = pods
 	var index *simulate.VolumeIndex
@@ -266,13 +273,16 @@ func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
 		found.Notes = append(found.Notes, "Volumes are ignored: the user who read the cluster may not list "+
 			"PersistentVolumeClaims, PersistentVolumes and StorageClasses.")
 	}
-	for _, kind := range []string{clusters.KindDaemonSets, clusters.KindBudgets} {
+	for _, kind := range []string{clusters.KindDaemonSets, clusters.KindBudgets, clusters.KindNodes, clusters.KindClaims} {
 		if read.Unread(kind) != "" {
 			found.Notes = append(found.Notes, kind+" are unknown: the user who read the cluster may not list "+
 				read.Refused[kind]+".")
 		}
 	}
-	return found, nil
+	if read.Unread(clusters.KindDaemonSets, clusters.KindBudgets, clusters.KindNodes, clusters.KindClaims) != "" {
+		found.Machines = nil // without one of them, it is unknown which nodes can go
+	}
+	return read, found, nil
 }
 
 type viewed struct{ View }

@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -138,12 +139,13 @@ func (v *nodePlanView) Whole(ctx context.Context) (found compare.Whole, err erro
 		found.Unknown = "the effect of a CapacityBuffer on consolidation is not simulated"
 		return found, nil
 	}
-	found.Snapshot, err = clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
+	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
 		&policyv1.PodDisruptionBudgetList{}, &karpv1.NodePoolList{}, &linodev1alpha1.LinodeNodeClassList{},
 		&lkeplanv1alpha1.CapacityLimitList{}, &appsv1.DaemonSetList{})
 	if err != nil {
 		return found, fmt.Errorf("list what consolidation depends on: %w", err)
 	}
+	found.Pools, found.Classes, found.Limits, found.Shapes = read.Pools, read.Classes, read.Limits, workload.ShapesOf(read, nil)
 	return found, nil
 }
 

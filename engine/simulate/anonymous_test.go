@@ -130,7 +130,7 @@ func running(in simulate.Input) (c cluster.Snapshot, index *simulate.VolumeIndex
 			}
 			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "secret-volume"})
 			if n%2 == 0 {
-				pod.Spec.NodeName = "secret-node"
+				pod.Spec.NodeName = "node"
 			}
 			for j := range pod.Spec.Containers {
 				container := &pod.Spec.Containers[j]

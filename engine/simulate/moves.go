@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -71,11 +74,11 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 	}
 	goes := map[string]Moved{}
 	for _, gate := range gates {
-		was, err := disrupted(ctx, in, now, gate, changed, before, before)
-		if err != nil {
-			return nil, err
-		}
-		then, err := disrupted(ctx, in, now, gate, nil, before, after)
+		was, then, err := sides(ctx, func(ctx context.Context) (map[string]Moved, error) {
+			return disrupted(ctx, in, now, gate, changed, before, before)
+		}, func(ctx context.Context) (map[string]Moved, error) {
+			return disrupted(ctx, in, now, gate, nil, before, after)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -121,6 +124,16 @@ func changedClasses(before, after []map[string]any) map[string]bool {
 		}
 	}
 	return changed
+}
+
+// sides runs both sides at the same time: they share nothing that is changed. A panic is an error.
+func sides[T any](ctx context.Context, one, other func(context.Context) (T, error)) (a, b T, err error) {
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() { errs[0] = loop.Try(slog.Default(), func() (err error) { a, err = one(ctx); return err }) })
+	both.Go(func() { errs[1] = loop.Try(slog.Default(), func() (err error) { b, err = other(ctx); return err }) })
+	both.Wait()
+	return a, b, cmp.Or(errs[0], errs[1])
 }
 
 // disrupted are the nodes that go with some objects in the place of others, by their names.
@@ -191,11 +204,7 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 		if !nc.DeletionTimestamp.IsZero() || nc.Status.ProviderID == "" {
 			continue // it goes, or has no machine yet
 		}
-		nc = nc.DeepCopy()
-		if node == nil {
-			node = nodeOf(nc)
-		}
-		e.stands(nc, node.DeepCopy())
+		e.stands(nc.DeepCopy(), Joined(nc, node).DeepCopy())
 	}
 	for _, node := range in.Nodes {
 		if !joined[node.Name] && node.DeletionTimestamp.IsZero() {
@@ -216,14 +225,25 @@ func (e *consolidation) stands(nc *karpv1.NodeClaim, node *corev1.Node) {
 	e.store.Claims = append(e.store.Claims, nc)
 	e.store.Nodes[node.Name] = node
 	e.attachable(node)
-	if node.Labels[karpv1.NodeInitializedLabelKey] == "" { // it joins, and loses the taints that nodes join with
-		node.Labels, node.Spec.Taints = nodeOf(nc).Labels, nc.Spec.Taints
-		node.Status.Capacity, node.Status.Allocatable = nc.Status.Capacity, nc.Status.Allocatable
-	}
 	annotations := node.Annotations
 	node.Status.Conditions = nil
 	e.ripen(m)
 	node.Annotations = annotations
+}
+
+// Joined is a node once it has joined and lost the taints that nodes join with. The node is nil if it does not exist yet.
+func Joined(nc *karpv1.NodeClaim, node *corev1.Node) *corev1.Node {
+	switch {
+	case node == nil:
+		return nodeOf(nc)
+	case node.Labels[karpv1.NodeInitializedLabelKey] != "":
+		return node
+	}
+	node = node.DeepCopy()
+	node.Labels, node.Spec.Taints = nodeOf(nc).Labels, nc.Spec.Taints
+	node.Labels[corev1.LabelHostname] = node.Name
+	node.Status.Capacity, node.Status.Allocatable = nc.Status.Capacity, nc.Status.Allocatable
+	return node
 }
 
 // adopt puts the pods of a cluster on its nodes. Those of nodes that are gone wait, with those that wait already. Pods of

@@ -37,7 +37,7 @@ func pool(name, requirements string, more ...string) string {
 }
 
 // objectsOf are the objects of a configuration.
-func objectsOf(t *testing.T, text string) []map[string]any {
+func objectsOf(t testing.TB, text string) []map[string]any {
 	t.Helper()
 	var in simulate.Input
 	compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(text)}})

@@ -110,7 +110,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 			return nil, plan.Revision{}, live.err
 		}
 		c.Cluster = live.cluster
-		return Tied(live.view, live.cluster, c.Head, other), plan.Revision{Kind: "live", Ref: live.cluster.Place()}, nil
+		return d.Consolidating(Tied(live.view, live.cluster, c.Head, other)), plan.Revision{Kind: "live", Ref: live.cluster.Place()}, nil
 	case "snapshot":
 		name = d.snapshotFile(name)
 		snapshot, err := revision.SavedSnapshot(name, time.Now())
@@ -118,9 +118,17 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 			return nil, plan.Revision{}, err
 		}
 		tie := compare.Tie{Cluster: c.Head.Cluster, Other: other, Place: "snapshot " + name}
-		return compare.Tied(snapshot.View(), tie), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
+		return d.Consolidating(compare.Tied(snapshot.View(), tie)), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
 	}
 	return nil, plan.Revision{}, fmt.Errorf("--nodes %s: write live or snapshot:FILE", d.Nodes)
+}
+
+// Consolidating is a view with which consolidation is simulated, unless the user leaves it out.
+func (d *Comparison) Consolidating(view compare.View) compare.View {
+	if d.still {
+		return compare.WithoutConsolidation(view)
+	}
+	return view
 }
 
 // opened is a connection to a cluster, or an error.

@@ -55,6 +55,7 @@ type Comparison struct {
 	member *revision.Member // nil for a single directory
 
 	simulate bool // simulate pods on both sides
+	still    bool // do not simulate the consolidation that the change starts
 	pods     podsource.Flags
 }
 
@@ -93,6 +94,9 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 		"read guards and policies from `BASE`: git:REF or dir:PATH"+only+" (default: "+
 			"the commit where the branch left the main branch)")
 	d.workloadFlags(cmd)
+	cmd.Flags().BoolVar(&d.still, "no-consolidation", false,
+		"do not simulate consolidation: the nodes that Karpenter removes or replaces because other capacity is cheaper or has "+
+			"room are then unknown")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
 		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
 }

@@ -35,7 +35,7 @@ func (s Shapes) Hashed(salt string) Shapes {
 // labels and taints of the pools that the pods are to go to.
 func (s Shapes) Readable(salt string, words []string) Shapes {
 	known := map[string]string{}
-	for _, word := range words {
+	for _, word := range slices.Concat(words, s.words()) {
 		known[Hash(salt, word)] = word
 	}
 	return s.translated(func(hash string) string {
@@ -68,8 +68,8 @@ func (s Shapes) translated(word func(string) string) Shapes {
 		return to
 	})
 	set := Shapes{
-		Pods: t.shapes(s.Pods), DaemonSets: t.shapes(s.DaemonSets), Budgets: []Budget{},
-		Notes: append([]string{}, s.Notes...),
+		Pods: t.shapes(s.Pods), DaemonSets: t.shapes(s.DaemonSets), Fixed: t.shapes(s.Fixed), Machines: t.machines(s.Machines),
+		Budgets: []Budget{}, Notes: append([]string{}, s.Notes...),
 	}
 	for _, b := range s.Budgets {
 		b.Name, b.Namespace, b.Spec.Selector = t(b.Name), t(b.Namespace), translated(t, b.Spec.Selector)
@@ -180,11 +180,16 @@ func (t translator) resource(name string) string {
 
 // key translates the key of a label, unless it is one that everybody has.
 func (t translator) key(key string) string {
-	if _, alias := karpv1.NormalizedLabels[key]; alias || karpv1.WellKnownLabels.Has(key) ||
-		slices.Contains(linodev1alpha1.PlanLabels(), key) || key == corev1.LabelHostname || key == "metadata.name" {
+	if everybodyHas(key) {
 		return key
 	}
 	return t(key)
+}
+
+func everybodyHas(key string) bool {
+	_, alias := karpv1.NormalizedLabels[key]
+	return alias || karpv1.WellKnownLabels.Has(key) || slices.Contains(linodev1alpha1.PlanLabels(), key) ||
+		key == corev1.LabelHostname || key == "metadata.name"
 }
 
 // numbers are the annotations that say nothing but a number, a time or yes and no.

@@ -25,16 +25,19 @@ import (
 // Shapes is what decides which node the pods of a cluster get, and nothing else of them: pods as the
 // scheduler sees them, so that they can be planned for elsewhere. What is not known to matter is left out.
 type Shapes struct {
-	Pods       []Shape  `json:"pods"`
-	DaemonSets []Shape  `json:"daemon_sets"` // whose pods each node has that they are for
-	Budgets    []Budget `json:"budgets"`     // PodDisruptionBudgets
-	Notes      []string `json:"notes"`       // which pods do not count
+	Pods       []Shape   `json:"pods"`
+	DaemonSets []Shape   `json:"daemon_sets"` // whose pods each node has that they are for
+	Fixed      []Shape   `json:"node_pods"`   // that go with their nodes: of DaemonSets, and of the kubelet
+	Machines   []Machine `json:"machines"`    // the nodes; nil if they could not be listed
+	Budgets    []Budget  `json:"budgets"`     // PodDisruptionBudgets
+	Notes      []string  `json:"notes"`       // which pods do not count
 }
 
 // Shape is so many pods of one owner that are alike.
 type Shape struct {
-	Owner       string              `json:"owner"` // Deployment web/api
-	Count       int                 `json:"count"` // of pods; 0 for DaemonSets
+	Owner       string              `json:"owner"`        // Deployment web/api
+	Count       int                 `json:"count"`        // of pods; 0 for DaemonSets
+	On          map[string]int      `json:"on,omitempty"` // how many of them run on a node, by its name
 	Namespace   string              `json:"namespace"`
 	Labels      map[string]string   `json:"labels,omitempty"` // those that some pod is placed by
 	Annotations map[string]string   `json:"annotations,omitempty"`
@@ -53,8 +56,8 @@ type Budget struct {
 // ShapesOf are the shapes of all pods that are to have a node, whether they have one or wait. Where their claims lead, the
 // index knows; nil where that is not known.
 func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
-	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
-	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}}
+	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Fixed: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
+	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}, selected: map[string]bool{}}
 	for _, pod := range c.Pods {
 		d.look(pod.Spec)
 	}
@@ -67,21 +70,39 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
 		set.Budgets = append(set.Budgets, Budget{b.Namespace + "/" + b.Name, b.Namespace, *b.Spec.DeepCopy()})
 	}
 	left, known := 0, map[string]int{}
+	add := func(list *[]Shape, shape Shape, node string) {
+		key := shape.key()
+		if _, seen := known[key]; !seen {
+			known[key] = len(*list)
+			*list = append(*list, shape)
+		}
+		same := &(*list)[known[key]]
+		if same.Count++; node == "" {
+			return
+		}
+		if same.On == nil {
+			same.On = map[string]int{}
+		}
+		same.On[node]++
+	}
 	for _, pod := range c.Pods {
 		if simulate.IsMirror(pod) && !podutils.IsTerminal(pod) {
 			left++
 		}
-		if simulate.NeedsNode(pod) {
+		switch {
+		case simulate.NeedsNode(pod):
 			shape := d.shape(simulate.Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
 			shape.Volumes, shape.Waits = claimed.of(pod)
-			key := shape.key()
-			if _, seen := known[key]; !seen {
-				known[key] = len(set.Pods)
-				set.Pods = append(set.Pods, shape)
+			add(&set.Pods, shape, pod.Spec.NodeName)
+		case fixed(pod):
+			owner := simulate.Owner(pod)
+			if simulate.IsMirror(pod) { // each is of another node
+				owner = "Node " + pod.Namespace + "/static"
 			}
-			set.Pods[known[key]].Count++
+			add(&set.Fixed, d.shape(owner, pod.Namespace, pod.ObjectMeta, pod.Spec), pod.Spec.NodeName)
 		}
 	}
+	set.Machines = d.machines(c)
 	for _, s := range c.Daemons {
 		set.DaemonSets = append(set.DaemonSets,
 			d.shape("DaemonSet "+s.Namespace+"/"+s.Name, s.Namespace, s.Spec.Template.ObjectMeta, s.Spec.Template.Spec))
@@ -97,9 +118,9 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
 	return set
 }
 
-// key is equal for equal shapes, however many pods have them.
+// key is equal for equal shapes, however many pods have them, and wherever they run.
 func (s Shape) key() string {
-	s.Count = 0
+	s.Count, s.On = 0, nil
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // it has been read from JSON
@@ -110,7 +131,7 @@ func (s Shape) key() string {
 // sort brings shapes into an order that does not depend on that of the pods.
 func (s *Shapes) sort() {
 	slices.SortFunc(s.Budgets, func(a, b Budget) int { return cmp.Compare(a.Name, b.Name) })
-	for _, list := range [][]Shape{s.Pods, s.DaemonSets} {
+	for _, list := range [][]Shape{s.Pods, s.DaemonSets, s.Fixed} {
 		slices.SortFunc(list, func(a, b Shape) int {
 			if a.Owner != b.Owner { // few shapes have the same owner, and their keys take time
 				return cmp.Compare(a.Owner, b.Owner)
@@ -123,12 +144,14 @@ func (s *Shapes) sort() {
 // digest reduces pods to their shapes.
 type digest struct {
 	namespaces []*corev1.Namespace
-	labels     map[string]bool // by which some pod is placed
+	labels     map[string]bool // of pods, by which some pod is placed
+	selected   map[string]bool // of nodes, by which some pod is placed
 	blind      bool            // some pod selects namespaces, and none is known
 }
 
 // look notes by which labels of its fellows a pod is placed.
 func (d *digest) look(spec corev1.PodSpec) {
+	d.selectsNodes(spec)
 	for _, c := range spec.TopologySpreadConstraints {
 		d.selects(c.LabelSelector, c.MatchLabelKeys)
 	}

@@ -1,0 +1,158 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// running is a cluster with the objects of a configuration, and with nodes of the plan type g6-dedicated-4 in each of its
+// pools. Each node has 10 pods of 5 Deployments, and a pod of a DaemonSet.
+func running(t *testing.T, c compile.Result, prices *catalog.Catalog, nodes int) cluster {
+	t.Helper()
+	linode.Register()
+	var plan4 *cloudprovider.InstanceType
+	for _, it := range instancetype.New(prices, "us-ord", catalog.Standard).List() {
+		if it.Name == "g6-dedicated-4" {
+			plan4 = it
+		}
+	}
+	found := cluster{}
+	add := func(kind string, object any) {
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[kind] = append(found[kind], string(text))
+	}
+	daemon := map[string]any{"containers": []any{map[string]any{"name": "a", "resources": map[string]any{"requests": map[string]any{"cpu": "100m"}}}}}
+	add("DaemonSet", map[string]any{"metadata": map[string]any{"namespace": "kube-system", "name": "agent"}, "spec": map[string]any{
+		"template": map[string]any{"spec": daemon}}})
+	add("PodDisruptionBudget", map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "app0"}, "spec": map[string]any{
+		"maxUnavailable": 1, "selector": map[string]any{"matchLabels": map[string]any{"app": "app0"}}}})
+	for _, o := range c.Objects {
+		obj := o.Defaulted // as the API server stores it
+		add(manifest.Kind(obj), obj)
+		if manifest.Kind(obj) != "NodePool" {
+			continue
+		}
+		typed, err := manifest.As[karpv1.NodePool](obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels := map[string]string{}
+		for key, r := range plan4.Requirements {
+			if r.Len() == 1 {
+				labels[key] = r.Any()
+			}
+		}
+		maps.Copy(labels, typed.Spec.Template.Labels)
+		maps.Copy(labels, map[string]string{karpv1.NodePoolLabelKey: typed.Name, karpv1.CapacityTypeLabelKey: "on-demand",
+			corev1.LabelTopologyZone: "us-ord", corev1.LabelTopologyRegion: "us-ord"})
+		for i := range nodes {
+			name, node := fmt.Sprintf("%s-%d", typed.Name, i), fmt.Sprintf("lke1-%s-%d", typed.Name, i)
+			nc := karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels,
+				CreationTimestamp: metav1.NewTime(time.Date(2026, 11, 1, 0, i, 0, 0, time.UTC)),
+				Annotations:       map[string]string{karpv1.NodePoolHashAnnotationKey: typed.Hash(), karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion}}}
+			nc.Spec.NodeClassRef, nc.Spec.Taints = typed.Spec.Template.Spec.NodeClassRef, typed.Spec.Template.Spec.Taints
+			nc.Status = karpv1.NodeClaimStatus{NodeName: node, ProviderID: fmt.Sprintf("linode://%d", 100+i), Capacity: plan4.Capacity, Allocatable: plan4.Allocatable()}
+			nc.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched)
+			nc.StatusConditions().SetTrue(karpv1.ConditionTypeInitialized)
+			add("NodeClaim", nc)
+			is := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node, Labels: maps.Clone(labels)}, Spec: corev1.NodeSpec{
+				ProviderID: nc.Status.ProviderID, Taints: nc.Spec.Taints}, Status: corev1.NodeStatus{Capacity: plan4.Capacity, Allocatable: plan4.Allocatable()}}
+			is.Labels[karpv1.NodeRegisteredLabelKey], is.Labels[karpv1.NodeInitializedLabelKey], is.Labels[corev1.LabelHostname] = "true", "true", node
+			is.Labels["example.com/rack"] = fmt.Sprint("rack", i%2)
+			add("Node", is)
+			pod := func(kind, owner string, n int, spec map[string]any) {
+				spec = maps.Clone(spec)
+				spec["nodeName"] = node
+				add("Pod", map[string]any{"metadata": map[string]any{"namespace": "shop", "name": fmt.Sprintf("%s-%s-%d", owner, node, n),
+					"uid": fmt.Sprintf("%s-%s-%d", owner, node, n), "labels": map[string]any{"app": owner},
+					"ownerReferences": []any{map[string]any{"apiVersion": "apps/v1", "kind": kind, "name": owner, "uid": owner, "controller": true}}},
+					"spec": spec, "status": map[string]any{"phase": "Running"}})
+			}
+			pod("DaemonSet", "agent", 0, daemon)
+			for n := range 10 {
+				spec := map[string]any{"containers": []any{map[string]any{"name": "a", "image": "registry.example.com/some/image:v1",
+					"resources": map[string]any{"requests": map[string]any{"cpu": fmt.Sprintf("%dm", 200+n%5*40), "memory": "200Mi"}}}}}
+				if n%5 == 1 && i%2 == 0 {
+					spec["nodeSelector"] = map[string]any{"example.com/rack": "rack0"}
+				}
+				pod("ReplicaSet", fmt.Sprint("app", n%5), n, spec)
+			}
+		}
+	}
+	return found
+}
+
+// TestSnapshotGivesTheMovesOfItsCluster: what a pull request reads of a snapshot is what an apply reads of the cluster.
+func TestSnapshotGivesTheMovesOfItsCluster(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const web = "node_class \"default\" {}\npool \"web\" {\n  node_class = node_class.default\n  requirements = { class = \"dedicated\", cpu = 4 }\n}\n"
+	const cheap = "pool \"cheap\" {\n  node_class = node_class.default\n  requirements = { class = \"standard\", cpu = between(1, 8) }\n  weight = 50\n}\n"
+	base, head := compiledWhole(t, cluster5+web), compiledWhole(t, cluster5+web+cheap)
+	live := running(t, base, prices, 4)
+	now := time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
+	movesIn := func(view View) (moves []plan.Move) {
+		t.Helper()
+		p, err := RevisionsOn(t.Context(), base, head, view, prices, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Notes) > 0 {
+			t.Errorf("notes: %q", p.Notes)
+		}
+		for _, c := range p.Changes {
+			if c.Impact != nil {
+				moves = append(moves, c.Impact.Moves...)
+			}
+		}
+		return moves
+	}
+	want := movesIn(LiveView(live))
+	if len(want) == 0 {
+		t.Fatal("nothing moves")
+	}
+	if diff := cmp.Diff(want, movesIn(snapshotOf(t, live, now).View())); diff != "" {
+		t.Errorf("moves in the cluster and in its snapshot (-cluster +snapshot):\n%s", diff)
+	}
+}
+
+// snapshotOf is the snapshot of a cluster, as it is read from its file.
+func snapshotOf(t *testing.T, c cluster, now time.Time) Snapshot {
+	t.Helper()
+	taken, err := TakeSnapshot(t.Context(), LiveView(c), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := taken.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the snapshot of %d nodes with %d pods has %d KiB", len(c["Node"]), len(c["Pod"]), file.Len()>>10)
+	read, err := ReadSnapshot(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
