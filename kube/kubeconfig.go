@@ -31,8 +31,13 @@ func Connect(to Access) (*Cluster, error) {
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
 		&clientcmd.ConfigOverrides{CurrentContext: to.Context})
 	raw, rawErr := config.RawConfig()
-	if rawErr == nil && to.Context != "" && raw.Contexts[to.Context] == nil {
-		return nil, fmt.Errorf("the kubeconfig has no context %q; it has: %s", to.Context,
+	name := cmp.Or(to.Context, raw.CurrentContext)
+	if rawErr == nil && raw.Contexts[name] == nil && (name != "" || len(raw.Contexts) > 0) {
+		missing := fmt.Sprintf("context %q", name)
+		if name == "" {
+			missing = "current context; select one with --context"
+		}
+		return nil, fmt.Errorf("the kubeconfig has no %s; it has: %s", missing,
 			strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
 	}
 	cfg, err := config.ClientConfig()

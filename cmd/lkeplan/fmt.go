@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -58,21 +59,18 @@ The other files are formatted, and the exit code is 1.`,
 	return cmd
 }
 
-// terraformFlags accepts the flags of fmt with one dash, as Terraform has
-// them.
+// terraformFlag is a flag that Terraform has with one dash, and lkeplan with two.
+var terraformFlag = regexp.MustCompile(`^-(check|diff|recursive|json|out|var|var-file)(=|$)`)
+
+// terraformFlags accepts flags as Terraform has them.
 func terraformFlags(args []string) []string {
-	if len(args) == 0 || args[0] != "fmt" {
-		return args
-	}
-	long := []string{"fmt"}
-	for _, arg := range args[1:] {
-		switch arg {
-		case "-check", "-diff", "-recursive":
-			arg = "-" + arg
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if terraformFlag.MatchString(arg) {
+			args[i] = "-" + arg
 		}
-		long = append(long, arg)
 	}
-	return long
+	return args
 }
 
 // finish prints the errors of files, and returns the result of the command.

@@ -111,7 +111,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	case !opts.Prune:
 		for _, o := range over {
 			notes = append(notes,
-				fmt.Sprintf("%s was applied from this directory and is no longer in it; --prune deletes it.", o.Key()))
+				fmt.Sprintf("The deletion of %s, which was applied from this directory and is no longer in it; --prune deletes it.", o.Key()))
 		}
 		over = nil
 	}

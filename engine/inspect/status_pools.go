@@ -191,7 +191,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	}
 	var full []string
 	for _, a := range capacityLimits {
-		if a.full {
+		if a.full && a.Most != "0" { // of a pool that is being removed
 			full = append(full, fmt.Sprintf("%s of %s %s", a.used(), a.most(), a.Resource))
 		}
 	}

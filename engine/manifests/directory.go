@@ -27,7 +27,6 @@ type Directory struct {
 	Shown string   // in place of Root in the names of files; "" for that
 	Kinds []string // that are wanted: of them it is said if they may be missing
 	Links bool     // links to files are followed
-	Flat  bool     // no directories below it
 }
 
 // Found is what a directory has.
@@ -86,7 +85,7 @@ func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
 	case err != nil:
 		w.leave(shown, files.Cause(err).Error(), true)
 		return nil
-	case entry.IsDir() && below && (w.Flat || strings.HasPrefix(path.Base(name), ".")):
+	case entry.IsDir() && below && strings.HasPrefix(path.Base(name), "."):
 		return fs.SkipDir
 	case entry.IsDir():
 		return nil
@@ -98,7 +97,7 @@ func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
 		return nil
 	}
 	if w.files++; w.files > maxFiles {
-		return fmt.Errorf("more than %d files", maxFiles)
+		return fmt.Errorf("more than %d files; name subdirectories of it", maxFiles)
 	}
 	if entry.Type()&fs.ModeSymlink != 0 && !w.Links {
 		w.leave(shown, "links are not followed", true)

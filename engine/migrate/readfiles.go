@@ -47,7 +47,7 @@ func passedOver(obj map[string]any) string {
 	return kind
 }
 
-// readFile reads a file, or the files of a directory, but not of those below it.
+// readFile reads a file, or the files of a directory and those below it.
 func readFile(name string, stdin io.Reader) (objects []manifests.Object, notes, unread []string, err error) {
 	if name == "-" {
 		objects, err = manifests.Read("standard input", stdin)
@@ -60,7 +60,7 @@ func readFile(name string, stdin io.Reader) (objects []manifests.Object, notes, 
 				kinds = append(kinds, table.Object.Kind)
 			}
 		}
-		found, err := manifests.Directory{FS: os.DirFS(name), Root: ".", Shown: name, Kinds: kinds, Links: true, Flat: true}.Read()
+		found, err := manifests.Directory{FS: os.DirFS(name), Root: ".", Shown: name, Kinds: kinds, Links: true}.Read()
 		if err != nil {
 			return nil, nil, nil, err
 		}

@@ -106,7 +106,7 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 
 	less := pooled(t, "\nremoved {\n  from = pool.d\n}\n", "a")
 	mustContain(t, s.ends(0, "apply", "--yes", "--wait", "none", less),
-		"NodePool b was applied from this directory and is no longer in it; --prune deletes it.")
+		"NodePool b, which was applied from this directory and is no longer in it; --prune deletes it.")
 	mustContain(t, s.ends(3, "apply", "--yes", "--prune", "--wait", "none", less), "max_deleted_pools")
 	if got := len(s.pools()); got != 4+len(others) {
 		t.Errorf("%d pools after a refused plan", got)
