@@ -17,6 +17,7 @@ import (
 var (
 	quantityPattern = regexp.MustCompile(schemas.QuantityPattern)
 	moneyPattern    = regexp.MustCompile(schemas.MoneyPattern)
+	wholePattern    = regexp.MustCompile(`^[0-9]+([kMGTPE]i?)?$`)
 )
 
 // endless is an amount that Kubernetes would take hours to compare, because it compares amounts
@@ -98,6 +99,10 @@ func (d *decoder) quantity(v cty.Value, src source) any {
 func (d *decoder) checkQuantity(name, text string, src source) {
 	switch {
 	case quantityPattern.MatchString(text):
+		counted := name == schemas.Nodes || name == schemas.Pods || strings.Contains(name, "/")
+		if counted && !wholePattern.MatchString(text) {
+			d.problem(src, "Whole number required", fmt.Sprintf("%s = %s is not a whole number. Write a number such as 10.", name, text))
+		}
 	case strings.HasPrefix(text, "-"):
 		d.problem(src, "Negative amount",
 			fmt.Sprintf("%s = %s is negative. An amount must be 0 or more.", name, text))

@@ -221,13 +221,17 @@ func overlays(c *checker) {
 
 // theRest is Karpenter's own validation. Its message is reported if no previous rule has reported the pool.
 func theRest(c *checker, p *pool) {
-	refused := func(f Finding) bool { return f.Addr == p.object.Addr && f.Severity == Error }
-	if slices.ContainsFunc(c.findings, refused) {
+	if c.refused(p) {
 		return
 	}
 	if err := p.RuntimeValidate(context.Background()); err != nil {
 		c.report(p.object.Addr, "spec.template", "Karpenter would report this error: %s.", err)
 	}
+}
+
+// refused reports whether a rule has found an error in a pool.
+func (c *checker) refused(p *pool) bool {
+	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Addr == p.object.Addr && isError(f) })
 }
 
 func budgetPath(i int) string { return fmt.Sprintf("spec.disruption.budgets.%d", i) }

@@ -3,12 +3,15 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/mode"
@@ -159,10 +162,40 @@ func unknownPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if _, ok := c.in.Catalog.Plan(id); !ok {
-			c.report(p.object.Addr, path, "The price catalogue%[2]s has no plan type %[1]q.%[3]s%[4]s",
-				id, c.in.Catalog.Age(), eval.DidYouMean(id, ids), refresh)
+			never := "" // unless the pool allows others
+			if len(p.plans) == 0 {
+				never = " This pool never gets nodes."
+			}
+			c.report(p.object.Addr, path, "The price catalogue%[2]s has no plan type %[1]q.%[5]s%[3]s%[4]s",
+				id, c.in.Catalog.Age(), nearest(id, ids), refresh, never)
 		}
 	})
+}
+
+// nearest suggests the plan types of the same family with the next smaller and larger number, or else a similar id.
+func nearest(id string, ids []string) string {
+	parts := func(id string) (family string, number int) {
+		at := strings.LastIndex(id, "-") + 1
+		number, _ = strconv.Atoi(id[at:])
+		return id[:at], number
+	}
+	family, number := parts(id)
+	var below, above string
+	most, least := 0, math.MaxInt
+	for _, other := range ids {
+		switch of, n := parts(other); {
+		case of != family || n == 0 || number == 0:
+		case n < number && n > most:
+			below, most = other, n
+		case n > number && n < least:
+			above, least = other, n
+		}
+	}
+	switch near := slices.DeleteFunc([]string{below, above}, func(s string) bool { return s == "" }); {
+	case len(near) > 0:
+		return " Did you mean " + diag.AnyOf(near) + "?"
+	}
+	return eval.DidYouMean(id, ids)
 }
 
 // withoutPrice finds named plans that are sold, but whose price or size is not in the catalogue.
@@ -185,7 +218,7 @@ func withoutPrice(c *checker) {
 		if len(p.plans) > 0 || c.namesUnknown(p) {
 			continue
 		}
-		if why := c.set.WhyNothing(p.requirements); why != "" {
+		if why := c.allowsUnknown(p); why != "" {
 			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plan types with an unknown size or "+
 				"price match: %s. Costs and simulations leave this pool out. To update the catalogue, run \"lkeplan catalog "+
 				"refresh\".", why)

@@ -1,19 +1,25 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // matchesNoPlan finds pools that can never have a node, and the requirement that excludes the last plan.
@@ -21,7 +27,7 @@ func matchesNoPlan(c *checker, p *pool) {
 	if len(c.types) == 0 {
 		return
 	}
-	if len(p.plans) > 0 || c.namesUnknown(p) || c.set.WhyNothing(p.requirements) != "" {
+	if len(p.plans) > 0 || c.namesUnknown(p) || c.allowsUnknown(p) != "" {
 		return
 	}
 	key, before := c.excluding(p)
@@ -36,11 +42,30 @@ func matchesNoPlan(c *checker, p *pool) {
 			len(c.types), where, joined(names(before)), asked)
 	}
 	message += values(before, key)
+	if why := c.set.WhyNothing(p.requirements); why != "" {
+		message += " " + sentence(why)
+	}
 	if c.tier() == catalog.Enterprise &&
 		instancetype.New(c.in.Catalog, c.in.Cluster.Region, catalog.EnterpriseGPU).OnlyGPUs(p.requirements) {
 		message += " If Linode sells GPU plans to your account there, set gpu_plans = true in the cluster block."
 	}
 	c.report(p.object.Addr, p.requirementPath(key), "%s This pool never gets nodes.", message)
+}
+
+// allowsUnknown is why nothing is known to match a pool that allows plans without a price or a size; "" if it allows none, or
+// requires a size that no plan has.
+func (c *checker) allowsUnknown(p *pool) string {
+	sizes := scheduling.NewRequirements()
+	for _, key := range []string{linodev1alpha1.LabelInstanceCPU, linodev1alpha1.LabelInstanceMemory, linodev1alpha1.LabelInstanceDisk} {
+		if p.requirements.Has(key) {
+			sizes.Add(p.requirements.Get(key))
+		}
+	}
+	exists := func(it *cloudprovider.InstanceType) bool { return it.Requirements.Intersects(sizes) == nil }
+	if !slices.ContainsFunc(c.set.List(), exists) {
+		return ""
+	}
+	return c.set.WhyNothing(p.requirements)
 }
 
 // namesUnknown finds pools that name plans which are not in the catalogue, or not with their price and size. It is unknown
@@ -131,7 +156,7 @@ var words = map[corev1.NodeSelectorOperator]string{
 	karpv1.NodeSelectorOpLte:          "at most ",
 }
 
-// values lists the values that plans have for a label, if there are only a few.
+// values lists the values that plans have for a label, or the least and the most of many numbers.
 func values(plans cloudprovider.InstanceTypes, key string) string {
 	have := map[string]bool{}
 	for _, it := range plans {
@@ -139,11 +164,23 @@ func values(plans cloudprovider.InstanceTypes, key string) string {
 			have[value] = true
 		}
 	}
-	all := slices.Sorted(maps.Keys(have))
-	if len(all) == 0 || len(all) > 8 || key == corev1.LabelInstanceTypeStable {
-		return ""
+	all := slices.SortedFunc(maps.Keys(have), func(a, b string) int {
+		x, _ := strconv.Atoi(a)
+		y, _ := strconv.Atoi(b)
+		return cmp.Or(cmp.Compare(x, y), strings.Compare(a, b))
+	})
+	unit := ""
+	if key == linodev1alpha1.LabelInstanceMemory || key == linodev1alpha1.LabelInstanceDisk {
+		unit = ` A number without a unit is in MiB: write "8Gi" for 8 GiB.`
 	}
-	return fmt.Sprintf(" The plan types have the following values of %s: %s.", short(key), strings.Join(all, ", "))
+	_, err := strconv.Atoi(cmp.Or(append(all, "")...))
+	switch numbers := err == nil; {
+	case len(all) == 0, key == corev1.LabelInstanceTypeStable, len(all) > 8 && !numbers:
+		return ""
+	case len(all) > 8:
+		return fmt.Sprintf(" The plan types have values of %s from %s to %s.%s", short(key), all[0], all[len(all)-1], unit)
+	}
+	return fmt.Sprintf(" The plan types have the following values of %s: %s.%s", short(key), strings.Join(all, ", "), unit)
 }
 
 func names(plans cloudprovider.InstanceTypes) (names []string) {
@@ -167,8 +204,62 @@ func minValues(c *checker, p *pool) {
 	}
 }
 
-// limitBelowPlan finds limits that are too low for the first node.
-func limitBelowPlan(c *checker, p *pool) {
+// limitsBelowPlan finds limits of pools and limits blocks that are too low for the first node.
+func limitsBelowPlan(c *checker) {
+	var all cloudprovider.InstanceTypes
+	of := map[string]cloudprovider.InstanceTypes{}
+	for _, p := range c.pools {
+		c.limitBelowPlan(p)
+		of[p.Name], all = p.plans, append(all, p.plans...)
+	}
+	for object, limit := range typed[lkeplanv1alpha1.CapacityLimit](c, schemas.Limits.Object.Kind) {
+		plans := all
+		if len(limit.Spec.NodePools) > 0 {
+			plans = nil
+			for _, name := range limit.Spec.NodePools {
+				plans = append(plans, of[name]...)
+			}
+		}
+		c.limitsBlock(object, limit.Spec, plans)
+	}
+}
+
+// limitsBlock checks a limits block with the plan types of its pools.
+func (c *checker) limitsBlock(object config.Object, spec lkeplanv1alpha1.CapacityLimitSpec, plans cloudprovider.InstanceTypes) {
+	const none = "None of its pools gets nodes. "
+	if spec.Nodes != nil && *spec.Nodes == 0 {
+		c.report(object.Addr, "spec.nodes", "The limit is zero. "+none+"Raise the limit. To disable a pool, write enabled = false.")
+	}
+	for _, limit := range []struct {
+		name   corev1.ResourceName
+		amount *resource.Quantity
+	}{{corev1.ResourceCPU, spec.CPU}, {corev1.ResourceMemory, spec.Memory}} {
+		least, ok := smallest(plans, limit.name)
+		if !ok || limit.amount == nil {
+			continue
+		}
+		if have := least.Capacity[limit.name]; limit.amount.Cmp(have) < 0 {
+			c.report(object.Addr, "spec."+string(limit.name), "The smallest plan type that its pools allow, %s, has %s, which is more than "+
+				"the limit of %s. "+none+"Raise the limit, or allow smaller plan types.",
+				least.Name, instancetype.AmountOf(limit.name, have), limit.amount)
+		}
+	}
+	if spec.MonthlyCost == nil || len(plans) == 0 {
+		return
+	}
+	price := func(it *cloudprovider.InstanceType) catalog.Money {
+		known, _ := c.in.Catalog.Price(it.Name, c.in.Cluster.Region)
+		return known.PerMonth()
+	}
+	cheapest := slices.MinFunc(plans, func(a, b *cloudprovider.InstanceType) int { return cmp.Compare(price(a), price(b)) })
+	if most, err := catalog.ParseMoney(*spec.MonthlyCost); err == nil && most < price(cheapest) {
+		c.report(object.Addr, "spec.monthlyCost", "The cheapest plan type that its pools allow, %s, costs $%s a month, which is more than "+
+			"the limit of $%s. "+none+"Raise the limit.", cheapest.Name, price(cheapest), most)
+	}
+}
+
+// limitBelowPlan finds limits of a pool that are too low for the first node.
+func (c *checker) limitBelowPlan(p *pool) {
 	for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
 		limit := p.Spec.Limits[name]
 		if limit.Sign() < 0 {

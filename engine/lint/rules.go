@@ -18,6 +18,8 @@ func refusals() []Rule {
 		{Name: "bad-label", Fatal: true, pool: labelSyntax},
 		{Name: "other-node-class", Fatal: true, pool: otherNodeClass},
 		{Name: foreignLabel, find: foreignLabels},
+		{Name: "label-of-linode", Fatal: true, find: linodeLabels},
+		{Name: "impossible-requirement", Fatal: true, pool: impossible},
 		{Name: "overlay-refused", Fatal: true, find: overlays},
 		{Name: "unknown-region", Fatal: true, find: region},
 		{Name: "tier-not-in-region", Catalog: true, find: tier},
@@ -27,6 +29,7 @@ func refusals() []Rule {
 		{Name: "expires-before-it-joins", Fatal: true, pool: expiresTooSoon},
 		{Name: "too-many-nodes", Fatal: true, find: counts},
 		{Name: "pool-refused", Fatal: true, pool: theRest},
+		{Name: "node-claims-refused", Fatal: true, pool: nodeClaims},
 	})
 }
 
@@ -38,7 +41,7 @@ func lints() []Rule {
 	return explained([]Rule{
 		{Name: "matches-no-plan", Catalog: true, pool: matchesNoPlan},
 		{Name: "min-values-unsatisfiable", Catalog: true, pool: minValues},
-		{Name: "limit-below-smallest-plan", Catalog: true, pool: limitBelowPlan},
+		{Name: "limit-below-smallest-plan", Catalog: true, find: limitsBelowPlan},
 		{Name: "limits-block-a-roll", pool: blocksARoll},
 		{Name: "budget-never-opens", pool: neverOpens},
 		{Name: "budget-blocks-drift", pool: blocksDrift},
