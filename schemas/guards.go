@@ -26,10 +26,10 @@ var Guards = Block{
 			Doc: `Pools that must not be deleted, such as [pool.general, pool.team["ml"]].`},
 		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, NotNull: true, Default: "1",
 			Doc: "The maximum number of pools that a change can delete."},
-		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, NotNull: true, Default: "0",
+		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, Numeric: true, NotNull: true, Default: "0",
 			Doc: `The maximum number of nodes that are deleted immediately, together with their pools: a number, ` +
 				`or a percentage of all nodes such as "10%". Nodes of draining pools do not count.`},
-		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, NotNull: true, Default: "no limit",
+		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, Numeric: true, NotNull: true, Default: "no limit",
 			Doc: `The maximum number of nodes that a change replaces, drains with a removed pool, or lets ` +
 				`Karpenter remove: a number, or a percentage of all nodes such as "50%". All nodes of a pool ` +
 				`count if the change loosens its disruption settings: a more permissive policy, a shorter ` +

@@ -12,7 +12,7 @@ var Overlay = Block{
 		{Name: "requirements", Path: "spec.requirements", Kind: Selector, Required: true,
 			Doc: "The plan types and pools that the overlay applies to, in the syntax of a pool's requirements. " +
 				"An empty map selects all."},
-		{Name: "price", Path: "spec.price", Kind: String,
+		{Name: "price", Path: "spec.price", Kind: String, Numeric: true,
 			Doc: `The hourly price of a machine, instead of the real one, such as "0.25". Conflicts with ` +
 				`price_adjustment.`},
 		{Name: "price_adjustment", Path: "spec.priceAdjustment", Kind: String,

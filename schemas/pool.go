@@ -66,7 +66,7 @@ var Budget = Block{
 	Doc: "The number of nodes that can be disrupted at the same time. If several budgets apply, the smallest " +
 		"counts.",
 	Args: []Arg{
-		{Name: "nodes", Path: "nodes", Kind: String, Required: true,
+		{Name: "nodes", Path: "nodes", Kind: String, Numeric: true, Required: true,
 			Doc: `A number of nodes, or a percentage of the pool such as "20%".`},
 		{Name: "reasons", Path: "reasons", Kind: Tags, Default: "all reasons",
 			Doc: `The reasons for disruption to which the budget applies: "Empty", "Drifted", "Underutilized".`},

@@ -47,6 +47,7 @@ type Arg struct {
 	NotNull  bool     // null is an error, and does not mean that the argument is omitted: that would lift a bound
 	Meta     bool     // read by lkeplan before it builds the object, and not part of it
 	OneOf    []string // the possible values, if no CRD lists them
+	Numeric  bool     // of String: a number can be written without quotes
 	Keys     []string // of Quantities: the possible names, in addition to names with a slash
 	Modes    Modes
 	Doc      string

@@ -209,6 +209,11 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 		d.unknown = append(d.unknown, attr.Expr.Range())
 		return v, true
 	}
+	if !arg.Numeric && slices.Contains(texts, arg.Kind) && hasNumber(written) {
+		d.problem(src, "Text required", fmt.Sprintf("The argument %s takes %s, and a number loses its form: 1.40 is 1.4. Write it in "+
+			`quotes, such as "1.40".`, arg.Name, kind.takes))
+		return cty.DynamicVal, true
+	}
 	if len(arg.OneOf) > 0 && !slices.Contains(arg.OneOf, v.AsString()) {
 		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s is %q. It must be %s.%s",
 			arg.Name, v.AsString(), diag.AnyOf(arg.OneOf), eval.DidYouMean(v.AsString(), arg.OneOf)))
@@ -218,6 +223,20 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 		at.set(arg.Path, field)
 	}
 	return v, true
+}
+
+// texts are the kinds of text that a number is never meant for.
+var texts = []schemas.Kind{schemas.String, schemas.Strings, schemas.Tags}
+
+// hasNumber reports whether a value is a number, or a list with one.
+func hasNumber(ty cty.Type) bool {
+	switch {
+	case ty.IsTupleType():
+		return slices.ContainsFunc(ty.TupleElementTypes(), hasNumber)
+	case ty.IsListType(), ty.IsSetType():
+		return hasNumber(ty.ElementType())
+	}
+	return ty == cty.Number
 }
 
 func nullDetail(arg *schemas.Arg) string {
