@@ -175,11 +175,16 @@ func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 			continue
 		}
 		sold, _ := prices.Price(it.Name, cluster.Region)
+		capacity := map[string]int64{}
+		for name, amount := range it.Capacity {
+			capacity[string(name)] = amount.Value()
+		}
 		offers = append(offers, plan.Offer{
 			Name:         it.Name,
 			Requirements: it.Requirements,
 			MilliCPU:     it.Capacity.Cpu().MilliValue(),
 			MemoryBytes:  it.Capacity.Memory().Value(),
+			Capacity:     capacity,
 			Monthly:      sold.PerMonth(),
 			Unknown:      lacks,
 		})

@@ -7,10 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// The resources that limits count, in the order of shares.
-var counted = [...]string{"nodes", "cpu", "memory"}
+// The resources that limits count, in the order of shares: all that a catalogue knows of plan types.
+var counted = [...]string{"nodes", "cpu", "memory", schemas.Pods, schemas.EphemeralStorage, schemas.GPU, schemas.VPU}
 
 // A share is how much of each counted resource a dollar buys with an offer. CPUs are in thousandths.
 type share []*big.Rat
@@ -68,6 +69,9 @@ func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []strin
 			continue
 		}
 		if limit.Sign() <= 0 {
+			if slices.ContainsFunc(m.shares, func(s share) bool { return s[i].Sign() == 0 }) {
+				continue // it has plan types without that device
+			}
 			return Ceiling{}, []string{name}
 		}
 		limited, amounts[i] = append(limited, i), inShares(name, limit)

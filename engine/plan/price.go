@@ -25,8 +25,9 @@ type Offer struct {
 	Requirements scheduling.Requirements // the labels of its nodes
 	MilliCPU     int64
 	MemoryBytes  int64
-	Monthly      catalog.Money // of one node
-	Unknown      bool          // its price or its size is unknown
+	Capacity     map[string]int64 // of other resources that pools limit
+	Monthly      catalog.Money    // of one node
+	Unknown      bool             // its price or its size is unknown
 }
 
 // Size is how much of a limited resource a node uses. CPUs are in thousandths.
@@ -39,7 +40,7 @@ func (o Offer) Size(name string) int64 {
 	case "nodes":
 		return 1
 	}
-	return 0
+	return o.Capacity[name]
 }
 
 // Ceiling is a maximum monthly cost.

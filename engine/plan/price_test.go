@@ -20,9 +20,11 @@ func TestCeiling(t *testing.T) {
 			Requirements: scheduling.NewRequirements(scheduling.NewRequirement(corev1.LabelInstanceTypeStable,
 				corev1.NodeSelectorOpIn, name)),
 			MilliCPU: cpu * 1000, MemoryBytes: gib << 30, Monthly: dollars * catalog.Dollar,
+			Capacity: map[string]int64{"pods": 110, "ephemeral-storage": 80 << 30},
 		}
 	}
-	offers := []Offer{offer("small", 2, 4, 24), offer("large", 8, 16, 120), offer("huge", 64, 512, 5000)}
+	offers := []Offer{offer("small", 2, 4, 24), offer("large", 8, 16, 120), offer("huge", 64, 512, 5000), offer("card", 8, 32, 350)}
+	offers[3].Capacity["nvidia.com/gpu"] = 1
 	in := func(names ...any) []any {
 		return []any{map[string]any{"key": corev1.LabelInstanceTypeStable, "operator": "In", "values": names}}
 	}
@@ -35,6 +37,12 @@ func TestCeiling(t *testing.T) {
 	}{
 		{"nothing limits it", nil, in("small"), nil, "unlimited"},
 		{"a limit that is no amount of nodes", map[string]any{"nvidia.com/gpu": "4"}, in("small"), nil, "unlimited"},
+		{"no GPU, of a plan without one", map[string]any{"nvidia.com/gpu": "0"}, in("small"), nil, "unlimited"},
+		{"no GPU, of a plan with one", map[string]any{"nvidia.com/gpu": "0"}, in("card"), nil, "$0"},
+		{"GPUs", map[string]any{"nvidia.com/gpu": "4"}, in("card"), nil, "$1,400"},
+		{"pods", map[string]any{"pods": "220"}, in("small", "large"), nil, "$240"},
+		{"disk", map[string]any{"ephemeral-storage": "160Gi"}, in("small"), nil, "$48"},
+		{"a device that no catalogue counts", map[string]any{"example.com/card": "1"}, in("small"), nil, "unlimited"},
 		{"CPUs of one plan", map[string]any{"cpu": "100"}, in("small"), nil, "$1,200"},
 		{"CPUs of the plan that is dearest for a CPU", map[string]any{"cpu": "100"}, in("small", "large"), nil, "$1,500"},
 		{"thousandths of a CPU", map[string]any{"cpu": "1500m"}, in("small"), nil, "$18"},
