@@ -170,6 +170,9 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	return fmt.Sprintf("Linode has no capacity in %s for %s", n.types.Region(), strings.Join(plans, ", "))
 }
 
+// ReasonClaimRefused is the reason of events on a NodePool whose NodeClaims the API server refuses.
+const ReasonClaimRefused = "NodeClaimRefused"
+
 // Unacceptable says why no node of the types can be created for a NodePool; "" if one can. Refused is another
 // reason, if any.
 func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string) string {

@@ -1,17 +1,23 @@
 package controller
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"github.com/awslabs/operatorpkg/controller"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
+	k8sevents "k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
@@ -44,6 +50,27 @@ func TestNodeClaimsAreCreatedWithFinalizer(t *testing.T) {
 		if got := o.GetFinalizers(); !slices.Equal(got, want) {
 			t.Errorf("%T %s has finalizers %v, want %v", o, o.GetName(), got, want)
 		}
+	}
+}
+
+// TestRefusedNodeClaimIsReported: on its NodePool, and the error is returned.
+func TestRefusedNodeClaimIsReported(t *testing.T) {
+	linode.Register()
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "NodeClaim"}, "web-x7kqz",
+		field.ErrorList{field.TooMany(field.NewPath("spec", "requirements"), 103, 100)})
+	stored := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).Build(), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refused },
+	})
+	recorder := k8sevents.NewFakeRecorder(1)
+	c := claimClient{stored, "us-ord", &staticPools{events: recorder}}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{GenerateName: "web-", Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}
+	if err := c.Create(t.Context(), claim); !apierrors.IsInvalid(err) {
+		t.Error(err)
+	}
+	const want = "Warning NodeClaimRefused the API server refuses the NodeClaims of the pool, so it gets no nodes: spec.requirements: Too many: 103: must have at most 100 items"
+	if got := <-recorder.Events; got != want {
+		t.Error(got)
 	}
 }
 

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -46,6 +47,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	"sigs.k8s.io/karpenter/pkg/state/cost"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
@@ -200,7 +202,27 @@ func (c claimClient) Create(ctx context.Context, o client.Object, opts ...client
 	if nc, ok := o.(*karpv1.NodeClaim); ok {
 		controllerutil.AddFinalizer(nc, karpv1.TerminationFinalizer)
 	}
-	return c.Client.Create(ctx, o, opts...)
+	err := c.Client.Create(ctx, o, opts...)
+	if nc, ok := o.(*karpv1.NodeClaim); ok && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
+		c.reportRefused(ctx, nc, err)
+	}
+	return err
+}
+
+// reportRefused writes an event on the NodePool of a NodeClaim that the API server refuses. Karpenter only logs the error.
+func (c claimClient) reportRefused(ctx context.Context, nc *karpv1.NodeClaim, err error) {
+	pool := &karpv1.NodePool{}
+	if c.Client.Get(ctx, client.ObjectKey{Name: nc.Labels[karpv1.NodePoolLabelKey]}, pool) != nil {
+		return
+	}
+	why := err.Error()
+	var refused apierrors.APIStatus
+	if errors.As(err, &refused) && refused.Status().Details != nil && len(refused.Status().Details.Causes) > 0 {
+		cause := refused.Status().Details.Causes[0] // without the random name of the claim
+		why = cause.Field + ": " + cause.Message
+	}
+	c.static.events.Eventf(pool, nil, corev1.EventTypeWarning, linode.ReasonClaimRefused, "Provision",
+		"the API server refuses the NodeClaims of the pool, so it gets no nodes: %s", diag.Shorten(why, mostSaid))
 }
 
 // withMoreWorkers is the context in which a controller of Karpenter is registered. From the number of

@@ -284,6 +284,14 @@ const mostRefusals = 5
 // refusals are about the claims of a pool that get no machine, whose machine does not join, or whose machine is
 // not deleted: each text once, and at most mostRefusals.
 func (w *reader) refusals(pool string) (says []Remark) {
+	if p := named(w.Snapshot.Pools, pool); p != nil {
+		for _, e := range w.events.About(cluster.SubjectOf("NodePool", p)) {
+			if e.Reason == linode.ReasonClaimRefused && w.Now.Sub(w.events.LastSeen(e)) < lately {
+				says = append(says, Remark{What: RemarkRefused, Text: messageOf(w.events, e), Since: moment(e.FirstTimestamp.Time), quoted: true})
+				break
+			}
+		}
+	}
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool {
 			continue
