@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -146,6 +147,11 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	}
 	notes := pods.NotesFor(compiled.Head.Cluster)
 	in.Consolidate = settle
+	if flags.Terminal(env.Stderr) != nil {
+		defer time.AfterFunc(reportAfter, func() {
+			fmt.Fprintln(env.Stderr, "lkeplan: the simulation still runs; with --keep, many nodes take a minute")
+		}).Stop()
+	}
 	report, err := s.report(ctx, pods, prices, in, notes, compiled, against)
 	if err != nil {
 		return err
@@ -155,6 +161,9 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	}
 	return s.verdict(report).AsError()
 }
+
+// reportAfter is when a simulation that still runs says so, as commands do that wait for a cluster.
+const reportAfter = 3 * time.Second
 
 // report simulates the head, and the base if there is one. The notes are about the input.
 func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, prices *catalog.Catalog, in simulate.Input,

@@ -18,16 +18,22 @@ import (
 
 // labels finds pods that select labels which no pool sets.
 func (c *checker) labels() {
-	missing := map[string][]string{} // workloads by label
+	missing, unoffered := map[string][]string{}, map[string][]string{} // workloads by label
 	for _, w := range c.in.Workloads {
 		for _, key := range slices.Sorted(maps.Keys(selected(w.Pod.Spec))) {
 			values := selected(w.Pod.Spec)[key]
-			if everywhere(key) || given(c.pools, key, values) {
-				continue
-			}
 			what := key
 			if len(values) > 0 {
 				what += "=" + joined(values)
+			}
+			switch {
+			case everywhere(key):
+				if !c.offered(key, values) {
+					unoffered[what] = append(unoffered[what], w.Name)
+				}
+				continue
+			case given(c.pools, key, values):
+				continue
 			}
 			missing[what] = append(missing[what], w.Name)
 		}
@@ -36,6 +42,26 @@ func (c *checker) labels() {
 		c.find(lint.LabelOfNoPool, config.Addr{}, "",
 			"No pool sets %s, by which these pods select nodes: %s.", what, joined(missing[what]))
 	}
+	for _, what := range slices.Sorted(maps.Keys(unoffered)) {
+		c.find(lint.LabelOfNoPool, config.Addr{}, "",
+			"No pool has nodes with %s, by which these pods select nodes: %s.", what, joined(unoffered[what]))
+	}
+}
+
+// offered reports whether a plan type of a pool has one of the values of a label that all nodes have.
+func (c *checker) offered(key string, values []string) bool {
+	if key == corev1.LabelHostname || len(values) == 0 || len(c.types) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(c.pools, func(p pool) bool {
+		if key == karpv1.NodePoolLabelKey {
+			return slices.Contains(values, p.Name)
+		}
+		want := maps.Clone(instancetype.RequirementsOf(p.NodePool))
+		allowed := instancetype.Candidates(c.types, want, nil)
+		want.Add(scheduling.NewRequirement(key, corev1.NodeSelectorOpIn, values...))
+		return len(allowed) == 0 || len(instancetype.Candidates(c.types, want, nil)) > 0
+	})
 }
 
 // selected are the labels that a pod requires of its node, with the allowed values; none for any.

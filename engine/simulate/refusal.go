@@ -277,6 +277,9 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 	asked := resources.RequestsForPods(pod)
 	allowed := instancetype.Candidates(e.types.List(), want, nil)
 	if len(allowed) == 0 {
+		if why := excluded(instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil), pod); why != "" {
+			return why
+		}
 		return e.noneOf("none of the plan types that the pool and the pod allow is available in %s", want)
 	}
 	fit := instancetype.Candidates(e.types.List(), want, asked)
@@ -290,6 +293,35 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 		return "the largest plan type of the pool is too small for the pod and the pods of DaemonSets."
 	}
 	return tooLarge(asked, allowed)
+}
+
+// excluded names what a pod requires that none of the plan types of a pool has; "" if there is no such label.
+func excluded(types []*cloudprovider.InstanceType, pod *corev1.Pod) string {
+	var texts []string
+	wants := reqs.NewPodRequirements(pod)
+	for _, key := range slices.Sorted(maps.Keys(wants)) {
+		has := map[string]bool{}
+		for _, it := range types {
+			for _, value := range it.Requirements.Get(key).Values() {
+				has[value] = true
+			}
+		}
+		values := slices.Sorted(maps.Keys(has))
+		if len(values) == 0 || slices.ContainsFunc(values, wants.Get(key).Has) {
+			continue
+		}
+		text := fmt.Sprintf("the pod requires %s", wants.Get(key))
+		if len(values) <= 4 {
+			text += ", and the plan types of the pool have " + strings.Join(values, ", ")
+		} else {
+			text += ", which no plan type of the pool has"
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return strings.Join(texts, "; ") + "."
 }
 
 // tooLarge describes which request of a pod is too large for all plan types.

@@ -83,6 +83,7 @@ type reader struct {
 	there  map[key]manifests.Object // of kinds that count
 	scaled map[key]*scale
 	others map[string]int // objects of kinds that have no pods
+	makers []string       // objects of other kinds that have a pod template, or make pods
 	stored stored
 	told   map[string]bool // notes that are there already
 	asked  int             // pods
@@ -370,6 +371,10 @@ func (r *reader) conclude() {
 			r.note("%s is ignored: it scales %s %s, which is missing.", s.by, k.kind, k.name)
 		}
 	}
+	if len(r.makers) > 0 {
+		r.note("The pods of these objects are not counted, because their kinds are unknown: %s. To count them, use --workloads live "+
+			"or snapshot:FILE.", strings.Join(r.makers, ", "))
+	}
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(r.others)) {
 		kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, r.others[kind]))
@@ -460,6 +465,35 @@ func said(o map[string]any) map[string]any {
 	return fields
 }
 
+// makesPods reports whether an object of an unknown kind has a pod template, or is known to make pods.
+func makesPods(o map[string]any) bool {
+	switch manifest.Kind(o) {
+	case "HelmRelease", "HelmChart", "Application", "Kustomization":
+		return manifest.Map(o, "spec") != nil
+	case "CustomResourceDefinition":
+		return false
+	}
+	return hasContainers(o["spec"])
+}
+
+func hasContainers(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		list, _ := v["containers"].([]any)
+		if slices.ContainsFunc(list, func(c any) bool { fields, _ := c.(map[string]any); return fields["image"] != nil }) {
+			return true
+		}
+		for _, inner := range v {
+			if hasContainers(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasContainers)
+	}
+	return false
+}
+
 // understands reports whether the kind of an object is known in its version of the API.
 func (r *reader) understands(o manifests.Object) bool {
 	kind, version := manifest.Kind(o.Fields), manifest.APIVersion(o.Fields)
@@ -474,6 +508,8 @@ func (r *reader) understands(o manifests.Object) bool {
 		r.miss(fmt.Errorf("%s in %s is not read; use --workloads live or snapshot:FILE", title(o.Fields), o.File))
 	case isUnread && group == of:
 		r.note("%s in %s is not read; use --workloads live or snapshot:FILE.", title(o.Fields), o.File)
+	case !known && makesPods(o.Fields):
+		r.makers = append(r.makers, fmt.Sprintf("%s of %s", title(o.Fields), cmp.Or(version, "no apiVersion")))
 	case !known:
 		r.others[kind]++
 	case slices.Contains(versions, version):
