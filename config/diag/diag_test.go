@@ -3,6 +3,7 @@ package diag_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,24 @@ func TestTextWrapsAtTheWidth(t *testing.T) {
 		if longest > want || longest < want-5 {
 			t.Errorf("width %d: the longest line has %d columns", width, longest)
 		}
+	}
+}
+
+// TestEqualMessagesAreOne: from the third on, they are one with the places of the others.
+func TestEqualMessagesAreOne(t *testing.T) {
+	var diags []diag.Diagnostic
+	for line := range 4 {
+		at := &diag.Range{Filename: "a.lke.hcl", Start: diag.Pos{Line: line + 1, Column: 1}}
+		diags = append(diags, diag.Diagnostic{Severity: "warning", Summary: "Odd", Detail: "It is odd.", Range: at})
+	}
+	diags = slices.Insert(diags, 1, diag.Diagnostic{Severity: "warning", Summary: "Other", Detail: "It is another."})
+	var out bytes.Buffer
+	if err := diag.Text(&out, diags, false); err != nil {
+		t.Fatal(err)
+	}
+	const list = "  The same on a.lke.hcl:2, a.lke.hcl:3, a.lke.hcl:4.\n"
+	if n := strings.Count(out.String(), "It is odd."); n != 1 || !strings.Contains(out.String(), list) {
+		t.Errorf("%d times, in\n%s", n, out.String())
 	}
 }
 

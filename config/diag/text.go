@@ -27,6 +27,7 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 	if safe, ok := w.(*Writer); ok {
 		columns = cmp.Or(safe.Width, columns)
 	}
+	diags = grouped(diags)
 	for _, d := range diags[:min(len(diags), maxShown)] {
 		style.write(out, d, columns)
 	}
@@ -34,6 +35,36 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 		fmt.Fprintf(out, "%d more messages are not shown.\n\n", more)
 	}
 	return out.Flush()
+}
+
+// many is from how many equal messages on only one is written, with the places of the others.
+const many = 3
+
+// grouped joins equal messages about different places.
+func grouped(diags []Diagnostic) (joined []Diagnostic) {
+	message := func(d Diagnostic) string { return d.Severity + "\n" + d.Summary + "\n" + d.Detail }
+	places := map[string][]string{}
+	for _, d := range diags {
+		if d.Range != nil {
+			places[message(d)] = append(places[message(d)], fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line))
+		}
+	}
+	for _, d := range diags {
+		switch at := places[message(d)]; {
+		case d.Range == nil || len(at) < many:
+		case at[0] == "": // joined already
+			continue
+		default:
+			text := strings.Join(at[1:min(len(at), 1+maxShown)], ", ")
+			if more := len(at) - 1 - maxShown; more > 0 {
+				text += fmt.Sprintf(" and %d more", more)
+			}
+			d.Detail += "\nThe same on " + text + "."
+			at[0] = ""
+		}
+		joined = append(joined, d)
+	}
+	return joined
 }
 
 // JSON writes a value for programs, without characters that control a terminal or commands to a CI
