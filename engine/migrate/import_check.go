@@ -37,7 +37,7 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 		if o.class != "" {
 			name := manifest.Text(o.authored, "spec", "template", "spec", "nodeClassRef", "name")
 			rest = append(rest, Difference{Object: id, Path: "spec.template.spec.nodeClassRef",
-				Why: fmt.Sprintf("%s in the cluster, but node class %s of Linode in the HCL: write a node_class block of that name", o.class, name)})
+				Why: fmt.Sprintf("%s in the object, but node class %s of Linode in the HCL: write a node_class block of that name", o.class, name)})
 		}
 		r, ok := compiledAs[key]
 		if !ok {
@@ -137,7 +137,7 @@ func differences(before, after map[string]any) (rest []Difference, err error) {
 	for _, c := range p.Changes {
 		for _, f := range c.Fields {
 			rest = append(rest,
-				Difference{Path: f.Path, Why: fmt.Sprintf("%s in the cluster, %s in the HCL", said(f.Before), said(f.After))})
+				Difference{Path: f.Path, Why: fmt.Sprintf("%s in the object, %s in the HCL", said(f.Before), said(f.After))})
 		}
 	}
 	return rest, nil

@@ -98,7 +98,7 @@ func TestImportShowsDifferences(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		// HCL normalizes text: a letter and an accent become one character.
 		{"text that HCL changes", strings.Replace(somePool, "NOTE", "e\u0301", 1),
-			`NodePool a: metadata.annotations.note: "e\u0301" in the cluster, "\u00e9" in the HCL`},
+			`NodePool a: metadata.annotations.note: "e\u0301" in the object, "\u00e9" in the HCL`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
