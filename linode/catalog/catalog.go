@@ -145,7 +145,8 @@ func (c *Catalog) limit(row Availability) {
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // Stricter is the catalog that evaluates a change from one catalog to another: the facts of the previous one,
-// and those that only the new one has. The higher of two prices counts.
+// and those that only the new one has. The higher of two prices counts, and a price that only the new one has is unknown:
+// nothing that the change is evaluated with has confirmed it.
 func Stricter(before, after *Catalog) (*Catalog, error) {
 	known := map[string]bool{}
 	var plans []Plan
@@ -171,6 +172,7 @@ func Stricter(before, after *Catalog) (*Catalog, error) {
 	}
 	for _, p := range after.plans {
 		if !known[p.ID] {
+			p.Price, p.RegionPrices = Price{}, nil
 			plans = append(plans, p)
 		}
 	}
@@ -183,9 +185,9 @@ func Stricter(before, after *Catalog) (*Catalog, error) {
 	return New(after.date, after.source, plans, regions, append(before.Availability(), after.Availability()...))
 }
 
-// dearer is the higher of two prices. A price that becomes unknown is unknown.
+// dearer is the higher of two prices; unknown if one of them is.
 func dearer(before, after Price) Price {
-	if before.Known() && after.Known() && before.PerMonth() > after.PerMonth() {
+	if !before.Known() || after.Known() && before.PerMonth() > after.PerMonth() {
 		return before
 	}
 	return after
