@@ -62,7 +62,7 @@ var Guards = Block{
 		Labels: []string{"name"},
 		Path:   "freeze",
 		Doc: "A recurring period in which no change may replace or delete nodes, or let Karpenter remove more " +
-			"nodes.",
+			"nodes. Such a change waits until no freeze is active; a NodePlan then applies it automatically.",
 		Args: []Arg{
 			{Name: "schedule", Path: "schedule", Kind: String, Required: true,
 				Doc: `When the period starts, in cron notation and UTC, such as "0 16 * * fri".`},

@@ -138,17 +138,17 @@ func TestGuards(t *testing.T) {
 				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a freeze of overlays", base: three + weekend,
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
-			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
+			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "more nodes than may be deleted", base: three + "guards {\n  prune             = \"now\"\n  max_deleted_nodes = 1\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and the limit is 1."}},
 		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
+			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "a freeze that does not end", base: three + "guards {\n  freeze \"always\" {\n    schedule = \"0 0 * * *\"\n" +
 			"    duration = \"24h\"\n  }\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"freeze always: blocked: Changes that replace or delete nodes are frozen, and the freeze does not end within a year."}},
+			want: []string{"freeze always: waiting: Changes that replace or delete nodes are frozen, and the freeze does not end within a year."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
 		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
@@ -188,7 +188,7 @@ func TestGuards(t *testing.T) {
 		{name: "fewer replicas delete nodes", base: class + static(2), head: class + static(0), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and the limit is 0."}},
 		{name: "a freeze of replicas", base: class + static(2) + weekend, head: class + static(1),
-			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
+			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer.", uncounted}},
 		{name: "fewer replicas and another template replace an unknown number of nodes",
 			base: class + static(3) + "guards {\n  max_rolled_nodes  = 0\n  max_deleted_nodes = 9\n}\n",

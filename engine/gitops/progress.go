@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -8,19 +9,20 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// waiting is the outcome of a plan that waits for a change window.
+// waiting is the outcome of a plan that waits for a change window, or for the end of a freeze.
 func waiting(rev *revision, p plan.Plan, until time.Time) error {
-	why := ""
+	var why []string
 	for _, v := range p.Verdicts {
 		if v.Status == plan.Waiting {
-			why = v.Detail
+			why = append(why, v.Detail)
 		}
 	}
 	const text = "revision %s waits: %s\nPlan: %s"
 	if until.IsZero() {
-		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p)).changed(true)
+		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), sentence(p)).changed(true)
 	}
-	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p))
+	why = append(why, fmt.Sprintf("lkeplan applies it at %s.", until.UTC().Format("Mon 2006-01-02 15:04 UTC")))
+	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), sentence(p))
 	o.inProgress, o.waitUntil = true, until
 	return o
 }

@@ -1,11 +1,13 @@
 package gitops
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -78,4 +80,34 @@ func TestRefusedPlanNamesItsWindow(t *testing.T) {
 	if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonOutsideWindow || p.np.Status.Approval == nil || p.has("web") != "one" {
 		t.Errorf("%s: %s", o.reason, o.message)
 	}
+}
+
+// TestChangeWaitsForEndOfFreeze: as for a window, without an approval.
+func TestChangeWaitsForEndOfFreeze(t *testing.T) {
+	p := newProving(t, lkeplanv1alpha1.RolloutSpec{})
+	p.np.Spec.Rollout = nil
+	ends := p.now.Add(3 * time.Hour)
+	freeze := "  freeze \"day\" {\n    schedule = \"" + p.now.Format("4 15 * * *") + "\"\n    duration = \"3h\"\n  }\n"
+	p.guardedPools(freeze, "", "db", "web")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "", "")
+	p.guardedPools(freeze, "two", "db", "web")
+	o := p.after(time.Minute)
+	p.is(o, lkeplanv1alpha1.ReasonOutsideWindow, "are frozen until Sun 2026-11-22 11:00 UTC. lkeplan applies it at Sun 2026-11-22 11:00 UTC.", "", "")
+	if !o.inProgress || o.stalled || !o.waitUntil.Equal(ends) {
+		t.Errorf("it waits as %+v", o)
+	}
+	p.is(p.after(ends.Sub(p.now)), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
+}
+
+// panicking is a compiler with a bug.
+type panicking struct{ Compiler }
+
+func (panicking) Compile(context.Context, compile.Request) (compile.Answer, error) { panic("no such pool") }
+
+// TestPanicEndsReconciliation as a failure that the conditions show, and that is retried.
+func TestPanicEndsReconciliation(t *testing.T) {
+	p := newProving(t, lkeplanv1alpha1.RolloutSpec{})
+	p.worker.Compiler = panicking{}
+	p.push("two")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonApplyFailed, "a bug in lkeplan, with details in the log: no such pool", "", "")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -84,8 +86,13 @@ func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.Mo
 // the reconciliation read.
 type Recorder func(ctx context.Context) error
 
-// Work reconciles a NodePlan with the cluster.
-func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) outcome {
+// Work reconciles a NodePlan with the cluster. A panic ends it as a failure, which is retried.
+func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) (o outcome) {
+	err := loop.Try(slog.Default(), func() error { o = w.work(ctx, np, record); return nil })
+	return outcomeOf(o, err)
+}
+
+func (w *Worker) work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) outcome {
 	finding, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	artifact, err := w.Sources.Find(finding, np)

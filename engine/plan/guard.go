@@ -65,7 +65,7 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	slices.SortFunc(verdicts, func(a, b Verdict) int {
 		return cmp.Or(cmp.Compare(a.Guard, b.Guard), cmp.Compare(a.Addr, b.Addr))
 	})
-	return verdicts, nil
+	return verdicts, p.setTimes(verdicts)
 }
 
 // empty refuses a change that removes all objects: usually the path is wrong.
@@ -185,18 +185,22 @@ func (s Summary) touches() bool {
 	return len(s.Rolled)+len(s.Deleted)+len(s.Condemned)+len(s.Removable) > 0
 }
 
-// frozen refuses plans that touch nodes during a freeze.
+// frozen makes plans that touch nodes wait for the end of a freeze.
 func (p Plan) frozen(f config.Period) (Verdict, error) {
-	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range}
-	all, err := recurrencesOf([]config.Period{f})
-	until := thaws(all, p.Now.UTC())
-	if err != nil || p.Now.IsZero() || !p.Summary().touches() || !until.After(p.Now) {
+	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range, Periods: []config.Period{f}}
+	if p.Now.IsZero() || !p.Summary().touches() {
+		return v, nil
+	}
+	ends, err := WindowOpens(nil, v.Periods, p.Now)
+	if err != nil || ends.Equal(p.Now) {
 		return v, err
 	}
-	v.Status = Blocked
-	v.Detail = fmt.Sprintf("Changes that replace or delete nodes are frozen until %s.", moment(until))
-	if until.After(p.Now.AddDate(1, 0, 0)) { // it recurs before it ends
-		v.Detail = "Changes that replace or delete nodes are frozen, and the freeze does not end within a year."
+	v.Status = Waiting
+	v.Detail = "Changes that replace or delete nodes are frozen"
+	if ends.IsZero() {
+		v.Detail += ", and the freeze does not end within a year."
+	} else {
+		v.Detail += " until " + moment(ends) + "."
 	}
 	if f.Reason != "" {
 		v.Detail += " " + f.Reason
@@ -209,30 +213,59 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if len(g.Windows) == 0 {
 		return nil, nil
 	}
-	v := Verdict{Guard: ChangeWindow, Status: Passed, Source: g.Windows[0].Range}
+	v := Verdict{Guard: ChangeWindow, Status: Passed, Source: g.Windows[0].Range, Periods: g.Windows}
 	if p.Now.IsZero() || !p.Summary().touches() {
 		return []Verdict{v}, nil
 	}
-	open, err := WindowOpens(g.Windows, nil, p.Now)
-	if err != nil || open.Equal(p.Now) {
+	if open, err := WindowOpens(g.Windows, nil, p.Now); err != nil || open.Equal(p.Now) {
 		return []Verdict{v}, err
 	}
+	until, err := WindowOpens(g.Windows, g.Freezes, p.Now)
 	v.Status = Waiting
-	if v.Until, err = WindowOpens(g.Windows, g.Freezes, p.Now); err != nil {
-		return nil, err
-	}
 	v.Detail = "Nodes may be replaced and deleted only in change windows. The next window "
-	if v.Until.IsZero() {
+	if until.IsZero() {
 		v.Detail += "does not start within a year."
 	} else {
-		v.Detail += "starts at " + moment(v.Until) + "."
+		v.Detail += "starts at " + moment(until) + "."
 	}
 	for _, w := range g.Windows {
 		if w.Reason != "" {
 			v.Detail += " " + w.Reason
 		}
 	}
-	return []Verdict{v}, nil
+	return []Verdict{v}, err
+}
+
+// setTimes sets when a plan that waits can be applied, and when the budgets let nodes go from then on.
+func (p Plan) setTimes(verdicts []Verdict) error {
+	var windows, freezes []config.Period
+	for _, v := range verdicts {
+		switch {
+		case v.Status == Allowed:
+		case v.Guard == ChangeWindow:
+			windows = v.Periods
+		case v.Guard == Frozen:
+			freezes = append(freezes, v.Periods...)
+		}
+	}
+	if timed := slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Periods != nil }); !timed || p.Now.IsZero() || !p.Summary().touches() {
+		return nil
+	}
+	opens, err := WindowOpens(windows, freezes, p.Now)
+	if err != nil {
+		return err
+	}
+	for i := range verdicts {
+		if verdicts[i].Status == Waiting {
+			verdicts[i].Until = opens
+		}
+	}
+	for _, c := range p.Changes {
+		if c.Impact != nil && c.Impact.Pace != nil {
+			c.Impact.Pace.apply(p.Now, opens)
+		}
+	}
+	return nil
 }
 
 // moment formats a time for people.
@@ -292,6 +325,7 @@ func (p *Plan) Reallow(permissions []string) {
 			v.Status = Allowed
 		}
 	}
+	_ = p.setTimes(p.Verdicts) // Judge has read the schedules
 }
 
 // about reports whether a verdict is about an object.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
-// Pace is when the budgets of a pool allow a roll.
+// Pace is when nodes of a pool can be replaced: when the change is applied, and the budgets allow it.
 type Pace struct {
 	Now     int       // nodes that may be disrupted now
 	Wave    int       // nodes at a time when the budgets next allow a disruption; 0 without a cluster
@@ -19,6 +20,11 @@ type Pace struct {
 	Never   bool      // no disruption within a year
 	Closed  []string  // the budgets that allow none now: 0 at "0 9 * * mon-fri" for 8h
 	Windows []Window  // of the next week, in order and without gaps
+	Waits   bool      // the change is not applied now, because of a freeze or a window
+
+	nodes, leaving, rolled int // as given
+	always                 int // nodes that budgets without a schedule allow
+	limits                 []limit
 }
 
 // Window is a span in which the budgets allow the same number of disruptions.
@@ -32,59 +38,127 @@ const (
 	year = 366 * 24 * time.Hour
 )
 
-// PaceOf evaluates the budgets with Karpenter's own code (karpenter v1.14.1, GetAllowedDisruptionsByReason) whenever a
-// budget of the pool starts or ends. If nodes are not counted, it assumes a hundred, to find out when
-// any can be disrupted.
+// A limit is how many nodes some budgets allow during their periods.
+type limit struct {
+	nodes   int
+	periods []schedule.Recurrence
+}
+
+// PaceOf evaluates the budgets as Karpenter does (karpenter v1.14.1, GetAllowedDisruptionsByReason), for a change that is
+// applied now. If nodes are not counted, it assumes a hundred, to find out when any can be disrupted.
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
-	counted := nodes
-	if nodes == 0 {
-		counted = 100
+	p := &Pace{nodes: nodes, leaving: leaving, rolled: rolled}
+	if p.always = nodes; nodes == 0 {
+		p.always = 100
 	}
-	schedules, err := schedulesOf(pool)
-	if err != nil {
-		return nil, err
-	}
-	pace := &Pace{}
-	first := -1
-	for at, turns := now, 0; at.Before(now.Add(year)) && turns < schedule.MostTurns; turns++ {
-		n, err := pool.GetAllowedDisruptionsByReason(schedule.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
+	p.Closed = closed(pool, p.always, now)
+	counted := p.always
+	for _, b := range pool.Spec.Disruption.Budgets {
+		if !concernsDrift(b) {
+			continue
+		}
+		text, lasts := b.Schedule, b.Duration
+		b.Schedule, b.Duration = nil, nil
+		n, err := b.GetAllowedDisruptions(schedule.ClockAt(now), counted)
 		if err != nil {
 			return nil, err
 		}
-		n = min(n, counted)
-		until := now.Add(year)
-		for _, s := range schedules {
-			until = s.Turn(at, until)
+		if text == nil || lasts == nil {
+			p.always = min(p.always, n)
+			continue
 		}
-		if turns == 0 {
-			pace.Closed = closed(pool, counted, now)
+		period, err := schedule.Recur(*text, lasts.Duration)
+		if err != nil {
+			return nil, err
 		}
-		if n > 0 && first < 0 {
-			first = n
-			if at.After(now) {
-				pace.Next = at
+		i := slices.IndexFunc(p.limits, func(l limit) bool { return l.nodes == n })
+		if i < 0 {
+			i, p.limits = len(p.limits), append(p.limits, limit{nodes: n})
+		}
+		p.limits[i].periods = append(p.limits[i].periods, period)
+	}
+	p.apply(now, now)
+	return p, nil
+}
+
+// apply computes when the budgets allow disruptions for a change that is applied at a time; the zero time is never.
+func (p *Pace) apply(now, at time.Time) {
+	now, at = now.UTC().Truncate(time.Second), at.UTC().Truncate(time.Second)
+	p.Now, p.Wave, p.Waves, p.Next, p.Windows, p.Waits = 0, 0, 0, time.Time{}, nil, !at.Equal(now)
+	end, found := now.Add(week), false
+	if at.IsZero() || at.After(end) {
+		p.extend(now, end, 0, end)
+	} else {
+		p.extend(now, at, 0, end)
+		from, n := at, -1
+		for next, allowed := range p.allowed(at, end) {
+			if n >= 0 {
+				p.extend(from, next, n, end)
+			}
+			if from, n = next, allowed; n > 0 && !found {
+				found, p.Next, p.Wave = true, from, n
 			}
 		}
-		pace.extend(at, until, n, now.Add(week))
-		if first >= 0 && !until.Before(now.Add(week)) {
-			break
+		p.extend(from, end, max(n, 0), end)
+	}
+	if p.Never = !found && (at.IsZero() || !p.later(at)); p.Next.Equal(now) {
+		p.Next = time.Time{}
+	}
+	if p.nodes == 0 {
+		for i := range p.Windows {
+			p.Windows[i].Nodes = min(p.Windows[i].Nodes, 1)
 		}
-		at = until
+		p.Now, p.Wave = p.Windows[0].Nodes, 0
+		return
 	}
-	pace.Never = first < 0
-	if nodes == 0 {
-		for i := range pace.Windows {
-			pace.Windows[i].Nodes = min(pace.Windows[i].Nodes, 1)
+	if p.Now = max(0, p.Windows[0].Nodes-p.leaving); p.Wave > 0 {
+		p.Waves = (p.rolled + p.Wave - 1) / p.Wave
+	}
+}
+
+// allowed returns how many nodes the budgets allow from a time on, whenever that may change before another time.
+func (p *Pace) allowed(from, until time.Time) iter.Seq2[time.Time, int] {
+	sets := make([][]schedule.Recurrence, len(p.limits))
+	for i, l := range p.limits {
+		sets[i] = l.periods
+	}
+	return func(yield func(time.Time, int) bool) {
+		for at, active := range schedule.Changes(sets, from, until) {
+			n := p.always
+			for i, on := range active {
+				if on {
+					n = min(n, p.limits[i].nodes)
+				}
+			}
+			if !yield(at, n) {
+				return
+			}
 		}
-		pace.Now = pace.Windows[0].Nodes
-		return pace, nil
 	}
-	pace.Now = max(0, pace.Windows[0].Nodes-leaving)
-	if pace.Wave = max(first, 0); pace.Wave > 0 {
-		pace.Waves = (rolled + pace.Wave - 1) / pace.Wave
+}
+
+// later finds the next disruption that the budgets allow within a year. Only budgets of no nodes matter for that.
+func (p *Pace) later(from time.Time) bool {
+	var none []schedule.Recurrence
+	for _, l := range p.limits {
+		if l.nodes == 0 {
+			none = l.periods
+		}
 	}
-	return pace, nil
+	if p.always == 0 {
+		return false
+	}
+	for at, active := range schedule.Changes([][]schedule.Recurrence{none}, from, from.Add(year)) {
+		if active[0] {
+			continue
+		}
+		for _, n := range p.allowed(at, at.Add(time.Minute)) {
+			p.Next, p.Wave = at, n
+			return true
+		}
+	}
+	return false
 }
 
 // batchTime is roughly how long a batch of replacements takes: LKE machines become nodes after about two minutes, then
@@ -139,21 +213,6 @@ func (p *Pace) extend(from, until time.Time, nodes int, end time.Time) {
 		return
 	}
 	p.Windows = append(p.Windows, Window{from, until, nodes})
-}
-
-// schedulesOf reads the schedules of the budgets that apply to drift.
-func schedulesOf(pool *karpv1.NodePool) (all []schedule.Recurrence, err error) {
-	for _, b := range pool.Spec.Disruption.Budgets {
-		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
-			continue
-		}
-		s, err := schedule.Recur(*b.Schedule, b.Duration.Duration)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, nil
 }
 
 func concernsDrift(b karpv1.Budget) bool {

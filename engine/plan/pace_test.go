@@ -69,8 +69,8 @@ func TestPace(t *testing.T) {
 		{"another reason", []any{budget{"nodes": "0", "reasons": []any{"Empty"}}}, 4, 0, 4, "now 4, wave 4, 1 waves"},
 		{"not counted", []any{budget{"nodes": "10%"}, office}, 0, 0, 0,
 			"now 0, wave 0, 0 waves, next Fri 18:00, by 0 at \"0 6 * * mon-fri\" for 12h"},
-		{"each minute", []any{budget{"nodes": "0", "schedule": "* * * * *", "duration": "30s"}}, 4, 0, 4,
-			"now 0, wave 4, 1 waves, next Fri 07:00, by 0 at \"* * * * *\" for 30s"},
+		{"every other minute", []any{budget{"nodes": "0", "schedule": "*/2 * * * *", "duration": "1m"}}, 4, 0, 4,
+			"now 0, wave 4, 1 waves, next Fri 07:01, by 0 at \"*/2 * * * *\" for 1m"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -197,6 +197,8 @@ type Verdict struct {
 	Until      time.Time // for Waiting: when the plan can be applied; zero: never
 	Source     hcl.Range // unknown in the controller
 	Default    bool      // the guard applies because the directory has no guards block
+	// Periods are the freeze, or the windows, of the guard.
+	Periods []config.Period `json:"-"`
 }
 
 // refuses reports whether the verdict keeps a plan from being applied now.

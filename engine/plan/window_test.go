@@ -1,10 +1,18 @@
 package plan
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/robfig/cron/v3"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/schedule"
+	"github.com/lkeplan/lkeplan/testdata/nightly"
 )
 
 func period(schedule string, lasts time.Duration) config.Period {
@@ -65,5 +73,91 @@ func at(t *testing.T, text string) time.Time {
 func TestABadScheduleIsAnError(t *testing.T) {
 	if got, err := WindowOpens([]config.Period{period("never", time.Hour)}, nil, time.Now()); err == nil {
 		t.Errorf("it opens at %v", got)
+	}
+}
+
+// TestShownTimeIsWhenNodesGo: for drawn budgets, windows and freezes the time in the plan is the first minute at which the
+// guards let the change be applied, and from then on Karpenter's budgets let a node go.
+func TestShownTimeIsWhenNodesGo(t *testing.T) {
+	draws := nightly.Or(40, 200)
+	crons := []string{"0 22 * * *", "0 6 * * sun", "30 */7 * * *", "0 16 * * fri", "0 0 1-7 * mon", "0 0 1 * *", "*/5 9-17 * * mon-fri", "0 2 29 3 *"}
+	lasts := []time.Duration{5 * time.Minute, time.Hour, 8 * time.Hour, 23 * time.Hour, 64 * time.Hour}
+	goes := 0
+	for seed := range uint64(draws) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		draw := func(most int) (all []config.Period) {
+			for i := range r.IntN(most + 1) {
+				all = append(all, config.Period{Name: fmt.Sprint(i), Schedule: crons[r.IntN(len(crons))], Duration: lasts[r.IntN(len(lasts))]})
+			}
+			return all
+		}
+		guards := config.Guards{Windows: draw(2), Freezes: draw(2)}
+		var budgets []any
+		for _, p := range draw(3) {
+			budgets = append(budgets, map[string]any{"nodes": []string{"0", "0", "10%", "2"}[r.IntN(4)], "schedule": p.Schedule, "duration": p.Duration.String()})
+		}
+		pool := poolWith(t, budgets...)
+		now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(r.IntN(365*24*60)) * time.Minute)
+		at := func(now time.Time) (Plan, []Verdict) {
+			pace, err := PaceOf(pool, 9, 0, 9, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := Plan{Now: now, Changes: []Change{{Kind: "NodePool", Action: Update, Effect: Roll,
+				Impact: &Impact{Known: true, Of: 9, Rolled: 9, Pace: pace}}}}
+			verdicts, err := p.Judge(Bounds{Guards: guards})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p, verdicts
+		}
+		p, verdicts := at(now)
+		pace, passes := p.Changes[0].Impact.Pace, func(verdicts []Verdict) bool {
+			return !slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Status == Waiting })
+		}
+		active := func(periods []config.Period, minute time.Time) bool {
+			return slices.ContainsFunc(periods, func(p config.Period) bool {
+				s, err := cron.ParseStandard(p.Schedule)
+				return err == nil && !s.Next(minute.Add(-p.Duration)).After(minute)
+			})
+		}
+		applied, first := time.Time{}, time.Time{}
+		for minute := now; minute.Before(now.AddDate(0, 0, 45)) && first.IsZero(); minute = minute.Add(time.Minute) {
+			if applied.IsZero() && !active(guards.Freezes, minute) && (len(guards.Windows) == 0 || active(guards.Windows, minute)) {
+				applied = minute
+			}
+			if !applied.IsZero() {
+				if n, err := pool.GetAllowedDisruptionsByReason(schedule.ClockAt(minute), 9, karpv1.DisruptionReasonDrifted); err == nil && n > 0 {
+					first = minute
+				}
+			}
+		}
+		shown := pace.Next
+		if shown.IsZero() && !pace.Never {
+			shown = now
+		}
+		if first.IsZero() {
+			if !pace.Never && shown.Before(now.AddDate(0, 0, 45)) {
+				t.Errorf("seed %d: at %s the plan shows %s, and no node goes for 45 days", seed, now, shown)
+			}
+			continue
+		}
+		if goes++; pace.Never || !shown.Equal(first) {
+			t.Errorf("seed %d: at %s the plan shows %s (never %t), and the first node goes at %s", seed, now, shown, pace.Never, first)
+		}
+		for _, v := range verdicts {
+			if v.Status == Waiting && !v.Until.Equal(applied) {
+				t.Errorf("seed %d: the verdict %s waits until %s, want %s", seed, v.Guard, v.Until, applied)
+			}
+		}
+		if _, then := at(applied); !passes(then) {
+			t.Errorf("seed %d: the guards still wait at %s", seed, applied)
+		}
+		if _, then := at(applied.Add(-time.Minute)); applied.After(now) && passes(then) {
+			t.Errorf("seed %d: the guards pass before %s", seed, applied)
+		}
+	}
+	if goes < draws/2 {
+		t.Errorf("in %d of %d draws a node goes", goes, draws)
 	}
 }

@@ -331,6 +331,12 @@ func (v escaper) when(p *plan.Pace) string {
 	if p == nil || p.Now > 0 {
 		return ""
 	}
+	switch {
+	case p.Waits && p.Never:
+		return "no node can be replaced within a year, because of freezes, windows or budgets"
+	case p.Waits:
+		return fmt.Sprintf("no node is replaced before %s, because of freezes or windows", clock(p.Next))
+	}
 	budgets, allow := "the budgets", "allow"
 	switch len(p.Closed) {
 	case 0:

@@ -11,13 +11,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// MostTurns limits the work on schedules that start or end each minute.
-const MostTurns = 20_000
-
 // Parse reads the schedule of a budget, in UTC, as Karpenter does (v1.14.1, Budget.IsActive). The error
 // names the field that is invalid.
-func Parse(text string) (cron.Schedule, error) {
+func Parse(text string) (*cron.SpecSchedule, error) {
 	s, err := parse(text)
+	if strings.HasPrefix(text, "@every") {
+		return nil, fmt.Errorf("%q depends on when it is evaluated", text)
+	}
 	if err == nil || strings.HasPrefix(text, "@") {
 		return s, err
 	}
@@ -40,39 +40,16 @@ var cronFields = [...]string{
 	"day of the week (0 to 6 or sun to sat)",
 }
 
-// A Recurrence is a period that starts at the times of a schedule.
-type Recurrence struct {
-	cron.Schedule
-	Lasts time.Duration
-}
-
-// Recur reads the schedule of a period.
-func Recur(text string, lasts time.Duration) (Recurrence, error) {
-	s, err := Parse(text)
-	if err != nil {
-		return Recurrence{}, fmt.Errorf("read the schedule %q: %w", text, err)
-	}
-	return Recurrence{s, lasts}, nil
-}
-
-// Turn is when the period next starts or ends after a time, at most the limit.
-func (r Recurrence) Turn(at, limit time.Time) time.Time {
-	for _, next := range []time.Time{r.Next(at), r.Next(at.Add(-r.Lasts)).Add(r.Lasts)} {
-		if next.After(at) && next.Before(limit) {
-			limit = next
-		}
-	}
-	return limit
-}
-
 // parse reads a schedule. The parser panics on a few texts that the CRD allows; here these are errors.
-func parse(text string) (s cron.Schedule, err error) {
+func parse(text string) (s *cron.SpecSchedule, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s, err = nil, fmt.Errorf("%v", cause)
 		}
 	}()
-	return cron.ParseStandard("TZ=UTC " + text)
+	read, err := cron.ParseStandard("TZ=UTC " + text)
+	s, _ = read.(*cron.SpecSchedule) // not @every
+	return s, err
 }
 
 // ClockAt is a clock that always shows the same time, for Karpenter's functions that read the time. It

@@ -378,40 +378,42 @@ func explain(message string, named func(string) string) string {
 
 const horizon = 366 * 24 * time.Hour
 
+// mostAllowances limits the work on schedules that start and end often.
+const mostAllowances = 1000
+
 // budgetChanges are moments from now on at which the budgets of pools allow what they have not
 // allowed at one before. Without schedules there is only now.
 func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
-	times := recurrences(pools)
+	periods := recurrences(pools)
 	return func(yield func(time.Time) bool) {
-		seen := map[string]bool{}
-		at := now
-		for range schedule.MostTurns {
+		sets, seen := map[string]bool{}, map[string]bool{}
+		for at, active := range schedule.Changes(periods, now, now.Add(horizon)) {
+			if set := fmt.Sprint(active); sets[set] {
+				continue
+			} else if sets[set] = true; len(sets) > mostAllowances {
+				return
+			}
 			if allowed := allowances(pools, at); !seen[allowed] {
 				seen[allowed] = true
 				if !yield(at) {
 					return
 				}
 			}
-			next := now.Add(horizon)
-			for _, t := range times {
-				next = t.Turn(at, next)
-			}
-			if at = next; !at.Before(now.Add(horizon)) {
-				return
-			}
 		}
 	}
 }
 
-// recurrences are those of all budgets that have a schedule. What cannot be read lets no node go.
-func recurrences(pools []karpv1.NodePool) (all []schedule.Recurrence) {
+// recurrences are those of all budgets that have a schedule, each once. What cannot be read lets no node go.
+func recurrences(pools []karpv1.NodePool) (all [][]schedule.Recurrence) {
+	known := map[string]bool{}
 	for _, pool := range pools {
 		for _, b := range pool.Spec.Disruption.Budgets {
-			if b.Schedule == nil || b.Duration == nil {
+			if b.Schedule == nil || b.Duration == nil || known[*b.Schedule+b.Duration.String()] {
 				continue
 			}
+			known[*b.Schedule+b.Duration.String()] = true
 			if r, err := schedule.Recur(*b.Schedule, b.Duration.Duration); err == nil {
-				all = append(all, r)
+				all = append(all, []schedule.Recurrence{r})
 			}
 		}
 	}
