@@ -65,7 +65,7 @@ type cluster struct {
 	presumed        string          // a note on LKE's own DaemonSets
 	anew            bool            // see Input
 	ungated         bool            // Karpenter ignores NodeOverlays
-	changed         map[string]bool // classes that may have been unready before they change
+	edited          map[string]bool // classes that a change creates or edits, which may be unready before it
 }
 
 // settings are those of the controller where it is given none, without what only
@@ -172,7 +172,7 @@ func (w *cluster) declare(objects []map[string]any) error {
 // admit finds the pools that can be planned with, and says of the others why not.
 func (w *cluster) admit(ctx context.Context) {
 	for _, class := range sorted(w.store.Classes) {
-		if found := class.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady); w.changed[class.Name] && found.IsFalse() {
+		if found := class.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady); w.edited[class.Name] && found.IsFalse() {
 			continue // it has the conditions of the cluster
 		}
 		w.admitClass(class)
@@ -231,6 +231,9 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 		return "its nodes are not Linode's."
 	}
 	class, declared := w.store.Classes[ref.Name]
+	if !declared && w.edited[ref.Name] {
+		return fmt.Sprintf("its LinodeNodeClass %s does not exist.", ref.Name)
+	}
 	if !declared {
 		class = w.mode.StandIn(ref.Name)
 		w.admitClass(class)

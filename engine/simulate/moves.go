@@ -40,8 +40,8 @@ type Moved struct {
 //
 // Before and after are all NodePools, LinodeNodeClasses, CapacityLimits and NodeOverlays of the cluster, as the API server
 // stores them. Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and nothing else
-// changes. The error is that of the context if the time is up. Classes are ready, but those that the change changes have
-// the status of the cluster before it.
+// changes. The error is that of the context if the time is up. Classes are ready, but those that the change creates
+// or edits are as in the cluster before it.
 //
 // What can start a move, each with a row of TestMoves:
 //
@@ -56,7 +56,7 @@ type Moved struct {
 //	budgets                            "a budget that opens"
 //	the price of an overlay            "an overlay with a price", "another price of an overlay", "an overlay that goes"
 //	labels that change in place        "a label in place that an overlay selects", "a label in place that pods select"
-//	a class that becomes ready         "a class that becomes ready"
+//	a class that becomes ready         "a class that becomes ready", "a class that is created"
 //	a class with more room             "a class whose nodes have more room"
 //
 // Three more are not simulated. In a cluster with a CapacityBuffer, moves are unknown (engine/compare). A new version of the
@@ -66,7 +66,7 @@ type Moved struct {
 // Karpenter applies NodeOverlays only with its feature gate NodeOverlay, and then it reports whether they are valid. If no
 // overlay has such a report, the result has the nodes that move with the gate, and those that move without it.
 func Moves(ctx context.Context, in Live, now time.Time, before, after []map[string]any) ([]Moved, error) {
-	gates, changed := []bool{true}, changedClasses(before, after)
+	gates, edited := []bool{true}, editedClasses(before, after)
 	if applied, some := overlays(before); !applied {
 		if _, more := overlays(after); some || more {
 			gates = []bool{true, false}
@@ -75,7 +75,7 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 	goes := map[string]Moved{}
 	for _, gate := range gates {
 		was, then, err := sides(ctx, func(ctx context.Context) (map[string]Moved, error) {
-			return disrupted(ctx, in, now, gate, changed, before, before)
+			return disrupted(ctx, in, now, gate, edited, before, before)
 		}, func(ctx context.Context) (map[string]Moved, error) {
 			return disrupted(ctx, in, now, gate, nil, before, after)
 		})
@@ -112,18 +112,18 @@ func overlays(objects []map[string]any) (validated, some bool) {
 	return validated, some
 }
 
-// changedClasses are the names of the LinodeNodeClasses that a change changes.
-func changedClasses(before, after []map[string]any) map[string]bool {
-	specs, changed := map[manifest.Key]any{}, map[string]bool{}
-	for _, o := range after {
+// editedClasses are the names of the LinodeNodeClasses that a change creates or edits.
+func editedClasses(before, after []map[string]any) map[string]bool {
+	specs, edited := map[manifest.Key]any{}, map[string]bool{}
+	for _, o := range before {
 		specs[manifest.KeyOf(o)] = o["spec"]
 	}
-	for _, o := range before {
+	for _, o := range after {
 		if manifest.Kind(o) == schemas.NodeClass.Object.Kind && !reflect.DeepEqual(o["spec"], specs[manifest.KeyOf(o)]) {
-			changed[manifest.Name(o)] = true
+			edited[manifest.Name(o)] = true
 		}
 	}
-	return changed
+	return edited
 }
 
 // sides runs both sides at the same time: they share nothing that is changed. A panic is an error.
@@ -137,12 +137,12 @@ func sides[T any](ctx context.Context, one, other func(context.Context) (T, erro
 }
 
 // disrupted are the nodes that go with some objects in the place of others, by their names.
-func disrupted(ctx context.Context, in Live, now time.Time, gate bool, changed map[string]bool, before, objects []map[string]any) (map[string]Moved, error) {
+func disrupted(ctx context.Context, in Live, now time.Time, gate bool, edited map[string]bool, before, objects []map[string]any) (map[string]Moved, error) {
 	e, err := newDisruption(in, now)
 	if err != nil {
 		return nil, err
 	}
-	e.ungated, e.cluster.changed = !gate, changed
+	e.ungated, e.edited = !gate, edited
 	existing := map[string]string{}
 	for _, m := range e.made {
 		existing[m.node] = m.claim.Name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -55,6 +56,7 @@ func TestMoves(t *testing.T) {
 	gold := pool("gold", `class = "dedicated", cpu = 4`, `labels = { "example.com/tier" = "gold" }`, `taints = ["a=b:NoSchedule"]`)
 	dear := pool("dear", `class = "dedicated", cpu = between(16, 32)`, "weight = 90")
 	unready := func(tag string) string { return fmt.Sprintf("node_class \"unready\" {\n  tags = [%q]\n}\n", tag) }
+	missing := "node_class \"missing\" {}\n"
 	cheapOf := func(class string) string {
 		return strings.Replace(cheap("weight = 50"), "node_class.d", "node_class."+class, 1)
 	}
@@ -126,6 +128,8 @@ func TestMoves(t *testing.T) {
 			web + cheap("weight = 50") + "limits \"all\" {\n  nodes = 9\n}\n", []string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
 		{"a class that becomes ready", "2x1cpu,2Gi", web + unready("team=a") + cheapOf("unready"), web + unready("team=b") + cheapOf("unready"),
 			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
+		{"a class that is created", "2x1cpu,2Gi", web + missing + cheapOf("missing"), web + missing + cheapOf("missing"),
+			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
 		{"a class that stays unready", "2x1cpu,2Gi", web + unready("team=a") + cheapOf("unready"), web + unready("team=a") + cheapOf("unready") +
 			pool("more", `class = "standard", cpu = 2`, `taints = ["a=b:NoSchedule"]`), nil, web},
 		{"a class whose nodes have more room", "1x1cpu,2Gi", instances("3Gi"), instances("100Mi"),
@@ -151,7 +155,7 @@ func TestMoves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := objectsOf(t, directory(tt.before))
+			before := slices.DeleteFunc(objectsOf(t, directory(tt.before)), func(o map[string]any) bool { return manifest.Name(o) == "missing" })
 			for _, o := range before {
 				if manifest.Name(o) == "unready" {
 					no := func(kind string) any { return map[string]any{"type": kind, "status": "False", "message": "no"} }

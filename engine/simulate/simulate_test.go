@@ -24,6 +24,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "rewrite golden files with what comes out")
+	repeat = flag.Int("repeat", nightly.Or(2, 40), "how often TestSimulationsAreRepeatable repeats a simulation")
 	worlds = flag.Int("worlds", nightly.Or(16, 400), "how many worlds are drawn, or a quarter if one takes long; 400 takes minutes")
 )
 

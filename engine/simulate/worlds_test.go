@@ -1,14 +1,18 @@
 package simulate_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -110,6 +114,63 @@ func TestConsolidationConservesPods(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%s", seed, w.text)
 		}
+	}
+}
+
+// TestSimulationsAreRepeatable: the examples with pods, and worlds that are drawn, with consolidation and what a change moves,
+// give the same bytes each time.
+func TestSimulationsAreRepeatable(t *testing.T) {
+	same := func(name string, simulated func() (any, error)) {
+		var first []byte
+		for i := range *repeat {
+			result, err := simulated()
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			text, err := json.Marshal(result)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				first = text
+			} else if diff := cmp.Diff(string(first), string(text)); diff != "" {
+				t.Fatalf("%s: another time it is another (-first +%d) %s", name, i+1, diff)
+			}
+		}
+	}
+	pods, err := filepath.Glob("../../examples/*/pods.yaml")
+	if err != nil || len(pods) < 5 {
+		t.Fatal("no examples", err)
+	}
+	for _, file := range append(pods, "../../examples/simulate/shop.yaml", "../../examples/cost-caps/jobs.yaml") {
+		archive := &txtar.Archive{}
+		blocks, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*.lke.hcl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range append(blocks, file) {
+			raw, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive.Files = append(archive.Files, txtar.File{Name: filepath.Base(name), Data: raw})
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		in := inputOf(t, archive)
+		in.Consolidate = &simulate.Consolidation{Keep: 50}
+		same(file, func() (any, error) { return simulate.Run(t.Context(), in) })
+	}
+	for seed := range uint64(min(*worlds/8, 20)) {
+		w, after := draw(t, seed), draw(t, seed+100_000)
+		live, err := simulate.ConsolidatedCluster(t.Context(), w.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(fmt.Sprintf("seed %d\n%s\n%s", seed, w.text, after.text), func() (any, error) {
+			return simulate.Moves(t.Context(), live, friday, w.in.Objects, after.in.Objects)
+		})
 	}
 }
 
