@@ -41,7 +41,7 @@ var refusals = []situation{
 	},
 	{
 		name: "arch", pool: four, pod: "CPU 1\n      nodeSelector: {case: arch, kubernetes.io/arch: arm64}",
-		says:  "none of the plan types that the pool and the pod allow",
+		says:  "the pod requires kubernetes.io/arch In [arm64], and the plan types of the pool have amd64",
 		helps: podHas("arch", `"nodeSelector":{"kubernetes.io/arch":null}`),
 	},
 	{
@@ -52,7 +52,7 @@ var refusals = []situation{
 	{
 		name: "plan", pool: four,
 		pod:   "CPU 1\n      nodeSelector: {case: plan, node.kubernetes.io/instance-type: g6-standard-8}",
-		says:  "none of the plan types that the pool and the pod allow",
+		says:  "the pod requires node.kubernetes.io/instance-type In [g6-standard-8]",
 		helps: podHas("plan", `"nodeSelector":{"node.kubernetes.io/instance-type":"g6-standard-4"}`),
 	},
 	{
