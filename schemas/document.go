@@ -15,9 +15,10 @@ var Lkeplan = Block{
 			Doc: `The versions of lkeplan that can read this directory, such as "~> 0.3" or ">= 0.2, < 1.0".`},
 		{Name: "directory", Kind: String, Default: "its path in the repository",
 			Doc: "The name of this directory among the directories of its cluster. Objects that `lkeplan apply` " +
-				"creates are labelled with it, and no other directory changes or prunes them. If you move a " +
-				"directory, set this to its previous path. The value must be literal, without references. A " +
-				"NodePlan ignores it."},
+				"creates are labelled with it and with the first commit of the repository, and no other directory " +
+				"changes or prunes them. If you move a directory, set this to its previous path; if you move it to " +
+				"another repository, to its previous name, such as `clusters/prod@1f2c3d4a5b6c`. The value must be " +
+				"literal, without references. A NodePlan ignores it."},
 	},
 }
 
@@ -28,12 +29,12 @@ func WrongDirectory(name string) string {
 	if fits && fs.ValidPath(name) {
 		return ""
 	}
-	return fmt.Sprintf("The name of a directory is a path of letters, digits, dots, dashes, underscores and "+
+	return fmt.Sprintf("The name of a directory is a path of letters, digits, dots, dashes, underscores, at signs and "+
 		"slashes, with at most %d characters.", most)
 }
 
 func notInPath(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/@", r)
 }
 
 // Cluster names the cluster of a directory. Each root directory has one.

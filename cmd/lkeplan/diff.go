@@ -74,7 +74,7 @@ const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --recursive --affected clusters`
 
 func newDiff(env *env) *cobra.Command {
-	d := comparison.Comparison{Env: env}
+	d := comparison.Comparison{Env: env, Reads: true}
 	var (
 		detailed bool
 		out      flags.Output

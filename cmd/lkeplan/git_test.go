@@ -145,6 +145,7 @@ func snapshot(t *testing.T, at sourcetest.Place) string {
 	for top := dir; top != filepath.Dir(top); top = filepath.Dir(top) {
 		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
 			origin, _ = filepath.Rel(top, dir)
+			origin += repositoryOf(top)
 			break
 		}
 	}
@@ -158,6 +159,19 @@ func snapshot(t *testing.T, at sourcetest.Place) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// repositoryOf is what a name of a directory has of its repository.
+func repositoryOf(top string) string {
+	git := func(args ...string) string {
+		out, _ := exec.Command("git", append([]string{"-C", top, "-c", "safe.directory=*"}, args...)...).Output()
+		return strings.TrimSpace(string(out))
+	}
+	id := git("rev-list", "--first-parent", "--max-parents=0", "HEAD")
+	if id == "" || git("rev-parse", "--is-shallow-repository") == "true" {
+		return ""
+	}
+	return "@" + id[:12]
 }
 
 // TestGitBaseDetection finds the base in each state of a repository, for a comparison of
@@ -232,6 +246,7 @@ func TestGitBaseDetection(t *testing.T) {
 			}
 			t.Log("typed:", command)
 			checkBase(t, s, at, ran(t, at, command, change...))
+			prune[2] = "snapshot:" + snapshot(t, at) // the clone may be complete now
 			checkBase(t, s, at, ran(t, at, command+" || true", prune...))
 		})
 	})

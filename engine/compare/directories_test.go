@@ -30,6 +30,7 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 	release := func(more string) string { return "removed {\n  from = pool.web\n" + more + "}\n" }
 	for _, tt := range []struct {
 		name          string
+		dir           string // the directory that compares; "": b
 		label, origin string // of the pool that is there; no label: none is there
 		head          string // in addition to the class
 		before        string // what the base calls the directory; "": as head, "-": it does not have it
@@ -42,7 +43,7 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 		{name: "of another directory, not declared", label: "dev", origin: "a", want: "nothing"},
 		{name: "of another directory, declared", label: "dev", origin: "a", head: web, want: "conflict",
 			note: `This directory is b, and some of its objects (1) were applied from the directory a. If the directory was ` +
-				`renamed, set directory = "a" in its lkeplan block. `},
+				`renamed, or if its repository was replaced, set directory = "a" in its lkeplan block. `},
 		{name: "of another directory, imported", label: "dev", origin: "a", head: web + adopt, want: "handed over"},
 		{name: "of another directory, imported with other values", label: "dev", origin: "a",
 			head: strings.Replace(web, "= 4", "= 8", 1) + adopt, want: "conflict", note: "with its current values"},
@@ -58,10 +59,24 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 		{name: "its own, let go of", label: "dev", origin: "b", head: release(""), want: "forgotten"},
 		{name: "without an owner", label: "-", origin: "", want: "nothing"},
 		{name: "of another cluster's directory of that name", label: "prod", origin: "b", want: "nothing"},
-		{name: "of a NodePlan, with what an older apply has left", label: "nodeplan.x.y", origin: "a", head: web, want: "conflict"},
+		{name: "of a NodePlan, with what an older apply has left", label: "nodeplan.x.y", origin: "a", head: web, want: "conflict",
+			note: "NodePlan x/y applies this directory, and only it can change these objects."},
+		{name: "of a NodePlan, declared with other values", label: "nodeplan.x.y", head: strings.Replace(web, "= 4", "= 8", 1),
+			want: "conflict", note: "lkeplan nodeplan diff -n x y DIR"},
 		{name: "of a NodePlan", label: "nodeplan.x.y", origin: "", want: "nothing"},
 		{name: "for a NodePlan, of a directory", nodePlan: "nodeplan.x.y", label: "dev", origin: "a", head: web, want: "handed over"},
 		{name: "for a NodePlan, of another directory, not declared", nodePlan: "nodeplan.x.y", label: "dev", origin: "a", want: "nothing"},
+		{name: "of the same path in another repository, declared", dir: "b@1", label: "dev", origin: "b@2", head: web, want: "conflict",
+			note: `This directory is b@1, and some of its objects (1) were applied from the directory b@2. If the directory was ` +
+				`renamed, or if its repository was replaced, set directory = "b@2" in its lkeplan block. `},
+		{name: "of the same path in another repository, not declared", dir: "b@1", label: "dev", origin: "b@2", want: "nothing"},
+		{name: "of the same repository, not declared", dir: "b@1", label: "dev", origin: "b@1", want: "deleted"},
+		{name: "of an unknown repository, declared", dir: "b@1", label: "dev", origin: "b", head: web, want: "handed over"},
+		{name: "of an unknown repository, not declared", dir: "b@1", label: "dev", origin: "b", want: "nothing",
+			note: "it is unknown whether this directory, b@1, is the same one; it stays"},
+		{name: "of a repository, declared in a shallow clone", label: "dev", origin: "b@1", head: web, want: "nothing"},
+		{name: "of a repository, not declared in a shallow clone", label: "dev", origin: "b@1", want: "nothing",
+			note: "it is unknown whether this directory, b, is the same one; it stays"},
 		{name: "renamed by the change", label: "dev", origin: "b", before: "c", want: "nothing",
 			note: "The change renames this directory to b; it was c"},
 	} {
@@ -75,6 +90,9 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 			}
 			head := compiled(t, class+tt.head)
 			head.Directory, head.Inventory = "b", tt.nodePlan
+			if tt.dir != "" {
+				head.Directory = tt.dir
+			}
 			base := head
 			if tt.before != "" {
 				base.Directory = strings.Trim(tt.before, "-")
@@ -96,7 +114,14 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 			}
 			for _, target := range found.Targets {
 				got := manifest.Text(target.Desired, "metadata", "annotations", kube.OriginAnnotation)
-				if want := head.Origin(); got != want || (tt.nodePlan == "") != (want == "b") {
+				want := head.Origin()
+				if strings.HasPrefix(tt.origin, want+"@") && target.Live != nil {
+					want = tt.origin // it is known more exactly
+				}
+				if tt.head != "" && strings.HasPrefix(tt.label, "nodeplan.") {
+					want = "" // as the NodePlan applies it
+				}
+				if got != want || (tt.nodePlan == "" && want != "") != strings.HasPrefix(want, "b") {
 					t.Errorf("%s is applied as of %q", manifest.KeyOf(target.Desired), got)
 				}
 			}

@@ -45,6 +45,8 @@ type LiveOptions struct {
 	Keeps func(config.Object) bool
 	// PruneNow deletes such pools immediately, with their nodes.
 	PruneNow bool
+	// Reads means that nothing is applied. Otherwise changes of a directory that a NodePlan applies are conflicts.
+	Reads bool
 	// DryRun asks the API server what it would store; nil if there is none, as for a snapshot.
 	DryRun DryRun
 	// Ignore reports whether others own a field, so that the configuration no longer sets it; nil for none.
@@ -80,10 +82,18 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 			return Comparison{}, err
 		}
 	}
-	by := &applies{dryRun: opts.DryRun, unasked: map[string]bool{}}
-	targets, err := targetsOf(ctx, head, opts.Base, live, by)
+	by, applied := &applies{dryRun: opts.DryRun, unasked: map[string]bool{}}, head
+	holder := holderOf(head, live)
+	if holder != nil {
+		applied.Inventory = holder.Inventory
+		notes = append(notes, holder.note())
+	}
+	targets, err := targetsOf(ctx, applied, opts.Base, live, by)
 	if err != nil {
 		return Comparison{}, err
+	}
+	if holder != nil && !opts.Reads {
+		holder.refuse(targets)
 	}
 	before := plan.State{
 		PruneNow: opts.PruneNow, Offers: offersFor(head, opts.Prices), Nodes: nodes, Now: opts.Now,
@@ -93,8 +103,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	after.Removed = head.Removed
 	before.Unheld, before.Released, before.Whole = rollout.Released, Released, true
 	addTargets(&before, &after, head, targets)
-	over := leftOver(head, objects)
-	notes = append(notes, directoryNotes(head, opts.Base, targets)...)
+	over, unknown := leftOver(head, objects)
+	notes = slices.Concat(notes, directoryNotes(applied, opts.Base, targets), unknown)
 	if opts.Keeps != nil {
 		over = slices.DeleteFunc(over, opts.Keeps)
 	} else {
@@ -307,11 +317,11 @@ func withoutCopies(over []config.Object) (ours []config.Object, notes []string) 
 }
 
 // leftOver are the live objects that were applied from this directory and are no longer in it, without those that are
-// being deleted.
-func leftOver(head compile.Result, live []map[string]any) (objects []config.Object) {
+// being deleted. Notes are about those of which this is unknown, because the repository is unknown.
+func leftOver(head compile.Result, live []map[string]any) (objects []config.Object, notes []string) {
 	owner := head.Owner()
 	if owner == "" {
-		return nil
+		return nil, nil
 	}
 	declared := plan.ByKey(head.Objects)
 	addrs := map[manifest.Key]config.Addr{}
@@ -321,8 +331,15 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 	for _, obj := range live {
 		key := manifest.KeyOf(obj)
 		_, stays := declared[key]
-		ours := manifest.Label(obj, kube.InventoryLabel) == owner && (head.Origin() == "" || head.Origin() == originOf(obj))
-		if !ours || stays || manifest.Deleted(obj) {
+		origin := originOf(obj)
+		if manifest.Label(obj, kube.InventoryLabel) != owner || stays || manifest.Deleted(obj) {
+			continue
+		}
+		if head.Origin() != "" && sameButUnknown(head.Origin(), origin) {
+			notes = append(notes, fmt.Sprintf("%s was applied from the directory %s, and it is unknown whether this directory, %s, is the "+
+				"same one; it stays. If this clone is shallow, fetch its history: git fetch --unshallow", key, origin, head.Origin()))
+		}
+		if head.Origin() != "" && head.Origin() != origin {
 			continue
 		}
 		object := liveObject(obj)
@@ -331,7 +348,7 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 		}
 		objects = append(objects, object)
 	}
-	return objects
+	return objects, notes
 }
 
 // Rolling returns how far the nodes of each pool of head match the live pool and its class.

@@ -127,6 +127,9 @@ func targetsOf(ctx context.Context, head, base compile.Result, live map[manifest
 
 func targetOf(ctx context.Context, head, base compile.Result, o config.Object, live map[string]any,
 	by *applies) (Target, error) {
+	if other := originOf(live); sameButUnknown(other, head.Origin()) && strings.Contains(other, "@") {
+		head.Directory = other // an apply from a shallow clone does not change it
+	}
 	t := Target{Desired: carried(kube.Spelled(head.Labelled(o.Manifest), live), live), Live: live}
 	stored, conflicts, err := by.stored(ctx, live, t.Desired)
 	if err != nil {
@@ -162,7 +165,7 @@ func keptByDirectory(live, stored map[string]any, head, base compile.Result) []p
 	}
 	other, owner, taken := originOf(live), "", false
 	switch {
-	case other == head.Origin():
+	case other == head.Origin(), sameButUnknown(other, head.Origin()):
 		return nil
 	case other != "":
 		owner = "the directory " + other
@@ -214,6 +217,13 @@ func originOf(live map[string]any) string {
 	return manifest.Text(live, "metadata", "annotations", kube.OriginAnnotation)
 }
 
+// sameButUnknown reports whether two origins have the same directory, and the repository of one of them is unknown.
+func sameButUnknown(a, b string) bool {
+	dirA, idA, _ := strings.Cut(a, "@")
+	dirB, idB, _ := strings.Cut(b, "@")
+	return a != b && dirA == dirB && (idA == "" || idB == "")
+}
+
 // handedOver are the import blocks that take over objects from other directories: none if the directory is not in the base,
 // because its guards would then be those of the change.
 func handedOver(head, base compile.Result) []config.Import {
@@ -242,22 +252,67 @@ func directoryNotes(head, base compile.Result, targets []Target) (notes []string
 	}
 	for _, other := range slices.Sorted(maps.Keys(others)) {
 		notes = append(notes, fmt.Sprintf("This directory is %[3]s, and some of its objects (%[1]d) were applied from the directory %[2]s. "+
-			"If the directory was renamed, set directory = %[2]q in its lkeplan block. To move objects between the two directories, "+
+			"If the directory was renamed, or if its repository was replaced, set directory = %[2]q in its lkeplan block. To move objects between the two directories, "+
 			"add an import block for each here, with its current values, and replace its block there with a removed block.",
 			others[other], other, head.Origin()))
 	}
 	return notes
 }
 
+// holder is the NodePlan that applies a directory.
+type holder struct {
+	Inventory string // the label of its objects
+	plan.Conflict
+}
+
+// holderOf finds the NodePlan that manages all objects of a directory that exist; nil if there is none.
+func holderOf(head compile.Result, live map[manifest.Key]map[string]any) *holder {
+	label := ""
+	for _, o := range head.Objects {
+		if obj := live[o.Key()]; obj != nil {
+			is := manifest.Label(obj, kube.InventoryLabel)
+			if label != "" && label != is || len(keptByNodePlan(obj, head.Owner())) == 0 {
+				return nil
+			}
+			label = is
+		}
+	}
+	if label == "" {
+		return nil
+	}
+	return &holder{label, conflictWith(label)}
+}
+
+func (h holder) note() string {
+	namespace, name, _ := strings.Cut(h.Holder, "/")
+	return fmt.Sprintf("NodePlan %s applies this directory, and only it can change these objects. To show what it would change: "+
+		"lkeplan nodeplan diff -n %s %s DIR", h.Holder, namespace, name)
+}
+
+// refuse adds the conflict with the NodePlan to objects that would change.
+func (h holder) refuse(targets []Target) {
+	for i := range targets {
+		if t := &targets[i]; !t.Unchanged {
+			t.conflicts = append(t.conflicts, h.Conflict)
+		}
+	}
+}
+
 // keptByNodePlan is the conflict of another owner with a NodePlan that manages the object: the NodePlan would revert the
 // change.
 func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
 	other := manifest.Label(live, kube.InventoryLabel)
-	if name, kept := strings.CutPrefix(other, kube.NodePlanOwner+"."); kept && other != owner {
-		return []plan.Conflict{{
-			Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name,
-			Holder: strings.Replace(name, ".", "/", 1), // a namespace has no dot
-		}}
+	if strings.HasPrefix(other, kube.NodePlanOwner+".") && other != owner {
+		return []plan.Conflict{conflictWith(other)}
 	}
 	return nil
+}
+
+// conflictWith is the conflict with the NodePlan of a label.
+func conflictWith(label string) plan.Conflict {
+	name := strings.TrimPrefix(label, kube.NodePlanOwner+".")
+	return plan.Conflict{
+		Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name,
+		Holder: strings.Replace(name, ".", "/", 1), // a namespace has no dot
+	}
 }

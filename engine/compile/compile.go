@@ -102,6 +102,7 @@ func observedDir(ctx context.Context, files *observed, opts Options) (Result, hc
 // checkDirectory reports a directory that uses the path of another directory in the repository as its
 // name: it would own what that directory has applied, and delete it.
 func checkDirectory(fsys fs.FS, name, dir string) hcl.Diagnostics {
+	name, _, _ = strings.Cut(name, "@") // a repository
 	if name == "" || name == path.Clean(dir) || !fs.ValidPath(name) {
 		return nil
 	}

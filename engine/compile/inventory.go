@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,9 +15,18 @@ import (
 // recognized.
 func (c Result) Owner() string { return cmp.Or(c.Inventory, c.Cluster.Name) }
 
+// InRepository adds the identity of its repository to the name of the directory, as in
+// clusters/prod@1f2c3d4a5b6c; "" if it is unknown. A name that the directory sets can have one.
+func (c Result) InRepository(id string) Result {
+	if id != "" && c.Directory != "" && !strings.Contains(c.Directory, "@") {
+		c.Directory += "@" + id
+	}
+	return c
+}
+
 // Origin is the value of the annotation kube.OriginAnnotation of objects applied from the directory. It
-// distinguishes them from those of other directories for the cluster, and does not depend on the
-// location of the repository. It is "" if a NodePlan applies the objects.
+// distinguishes them from those of other directories for the cluster, also of other repositories, and does
+// not depend on the location of the repository. It is "" if a NodePlan applies the objects.
 func (c Result) Origin() string {
 	if c.Inventory != "" {
 		return ""

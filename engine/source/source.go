@@ -134,6 +134,20 @@ func DotGit(abs string) string {
 	}
 }
 
+// First identifies the repository by the first commit of its history, which clones and forks share; "" if there is no commit,
+// or if this clone is shallow.
+func (s *Source) First() (string, error) {
+	if _, err := s.commit("HEAD"); s.program.shallow || errors.Is(err, errMissing) {
+		return "", nil
+	}
+	const enough = 12
+	id, err := s.program.run("rev-list", "--first-parent", "--max-parents=0", "HEAD")
+	if err != nil {
+		return "", fmt.Errorf("find the first commit of the repository: %w", err)
+	}
+	return id[:min(len(id), enough)], nil
+}
+
 // At returns the configuration in a commit: a branch, a tag, or any other name that Git resolves. A
 // directory that the commit lacks is missing from its file system.
 func (s *Source) At(ref string) (Revision, error) {

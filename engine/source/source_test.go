@@ -226,3 +226,39 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		}
 	}
 }
+
+// TestRepositoryIsKnownByItsFirstCommit: by each full clone, and not by a shallow one.
+func TestRepositoryIsKnownByItsFirstCommit(t *testing.T) {
+	repos := map[string]string{}
+	first := func(at string) string {
+		t.Helper()
+		s, err := open(t, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := s.First()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	for _, name := range []string{"a", "b"} {
+		repos[name] = t.TempDir()
+		gitRun(t, repos[name], "init", "-q", "-b", "main")
+		if id := first(repos[name]); id != "" {
+			t.Errorf("without a commit it is %q", id)
+		}
+		for _, message := range []string{"of " + name, "second"} {
+			write(t, repos[name], map[string]string{"clusters/dev/main.lke.hcl": message})
+			gitRun(t, repos[name], "add", "-A")
+			gitRun(t, repos[name], "commit", "-qm", message)
+		}
+	}
+	full, shallow := filepath.Join(t.TempDir(), "full"), filepath.Join(t.TempDir(), "shallow")
+	gitRun(t, repos["a"], "clone", "-q", "file://"+repos["a"], full)
+	gitRun(t, repos["a"], "clone", "-q", "--depth", "1", "file://"+repos["a"], shallow)
+	a := first(filepath.Join(repos["a"], "clusters/dev"))
+	if b := first(repos["b"]); len(a) != 12 || a == b || first(full) != a || first(shallow) != "" {
+		t.Errorf("a is %q, b %q, the clone %q, the shallow clone %q", a, b, first(full), first(shallow))
+	}
+}

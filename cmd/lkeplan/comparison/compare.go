@@ -33,6 +33,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
+	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -49,6 +50,7 @@ type Comparison struct {
 	Access kube.Access
 	rules  string // where to read guards and policies, if the base has none
 	Prune  bool
+	Reads  bool             // nothing is applied afterwards
 	at     time.Time        // zero: now
 	Allow  []string         // permissions for changes that guards refuse
 	Owner  *Owner           // the NodePlan that applies the directory; nil for lkeplan apply
@@ -209,7 +211,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	switch {
 	case d.ofCluster():
 		against, err = d.withCluster(ctx, &c, compare.LiveOptions{
-			Base: c.Base, Prices: prices, Now: now, Prune: d.Prune, PruneNow: c.Rules.Guards.PruneNow,
+			Prices: prices, Now: now, Prune: d.Prune, PruneNow: c.Rules.Guards.PruneNow,
 		})
 	case d.Nodes == "":
 		c.Plan, err = compare.Revisions(c.Base, head, prices, now)
@@ -287,9 +289,13 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	live compare.LiveOptions) (against plan.Revision, err error) {
 	kind, name, _ := strings.Cut(d.Base, ":")
 	view, against, err := d.view(c, kind, name, d.Name)
+	if err == nil {
+		err = d.identify(ctx, c)
+	}
 	if err != nil {
 		return against, err
 	}
+	live.Base, live.Reads = c.Base, d.Reads
 	if c.Cluster != nil {
 		live.DryRun = c.Cluster.DryRun
 	}
@@ -298,6 +304,25 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	}
 	c.Comparison, err = compare.Live(ctx, c.Head, view, live)
 	return against, Another(err)
+}
+
+// identify adds the repository to the names of the directory, which owns objects in the cluster.
+func (d *Comparison) identify(ctx context.Context, c *Compared) error {
+	if d.Owner != nil || d.member != nil && d.member.Gone {
+		return nil
+	}
+	repository, err := source.Open(ctx, d.Dir(), d.Env.Getenv)
+	if errors.Is(err, source.ErrNoRepository) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id, err := repository.First()
+	for _, r := range []*compile.Result{&c.Head, &c.Base, &c.Rules} {
+		*r = r.InRepository(id)
+	}
+	return err
 }
 
 // Now is the time at which budgets and freezes are evaluated.
