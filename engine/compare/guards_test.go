@@ -54,6 +54,8 @@ func TestGuards(t *testing.T) {
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, but their number is unknown without a " +
 		"cluster. To count them, add --nodes live or --nodes snapshot:FILE."
+	const attracted = "Nodes may be removed, but their number is unknown without a cluster. To count them, add --nodes live or " +
+		"--nodes snapshot:FILE."
 	tests := []struct {
 		name       string
 		base, head string
@@ -196,6 +198,18 @@ func TestGuards(t *testing.T) {
 			want: []string{"max_deleted_nodes: unknown: " + strings.TrimPrefix(uncounted, "max_deleted_nodes: blocked: "),
 				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster. To count them, add --nodes live " +
 					"or --nodes snapshot:FILE."}},
+		{name: "a new pool may attract pods of others", base: three + "guards {\n  max_rolled_nodes = 0\n}\n", head: three + pool("d", "720h"),
+			want: []string{"max_rolled_nodes: blocked: " + attracted}},
+		{name: "a new pool may attract pods of others, which are not counted", head: three + pool("d", "720h"),
+			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", want: []string{"max_rolled_nodes: unknown: " + attracted}},
+		{name: "a new pool may attract pods of others, which have to be counted", head: three + pool("d", "720h"),
+			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown = \"refuse\"\n}\n",
+			want: []string{"max_rolled_nodes: blocked: " + attracted}},
+		{name: "a freeze of a new pool that may attract pods of others", base: three + weekend, head: three + pool("d", "720h"),
+			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
+				"Ask the duty officer."}},
+		{name: "a new pool that attracts no pods", base: three + "guards {\n  max_rolled_nodes = 0\n  unknown = \"refuse\"\n}\n",
+			head: three + strings.Replace(pool("d", "720h"), "node_class ", "taints = [\"a=b:NoSchedule\"]\n  node_class ", 1)},
 		{name: "more replicas delete none", base: class + static(2), head: class + static(3), nodes: nodes},
 	}
 	prices, err := catalog.Embedded()

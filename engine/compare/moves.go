@@ -51,7 +51,7 @@ type simulated struct {
 }
 
 // longestSimulation is how long the disruption of Karpenter is simulated, before and after a change. 5,000 pods on 500 nodes
-// take half of it.
+// take half of it on two cores. The controller runs it in the reconciler of NodePlans, not in the loop that makes machines.
 const longestSimulation = time.Minute
 
 // movesOf simulates which nodes Karpenter moves only after a plan.

@@ -126,7 +126,11 @@ func sentence(p plan.Plan) string {
 	nodes(s.NodesDeleted, "deleted with", s.Deleted)
 	nodes(s.NodesDrained, "drained from", s.Condemned)
 	nodes(s.NodesRolled, "replaced in", s.Rolled)
-	nodes(s.NodesRemovable, "may be removed in", s.Removable)
+	removed := "may be removed in"
+	if s.Exact {
+		removed = "removed or replaced by Karpenter in"
+	}
+	nodes(s.NodesRemovable, removed, s.Removable)
 	return text
 }
 

@@ -203,33 +203,45 @@ func (a attractor) concerns(other object) bool {
 	return false
 }
 
-// excludes says of pods that run in another pool why the capacity cannot be for them, as far as the pools alone say; "" if it
-// may be. A taint counts, because pods tolerate the taints of their own pool. A label does not: a pod that selects no label
-// runs anywhere.
-func (a attractor) excludes(other object, offers []Offer) string {
+// excludes says of pods that run in another pool why the capacity cannot be for them, or else why it may be, as far as the
+// pools alone say. A taint counts, because pods tolerate the taints of their own pool. A label or a requirement does not: a pod
+// that selects no label runs anywhere.
+func (a attractor) excludes(other object, offers []Offer) (cannot, may string) {
 	if other.pool == nil {
-		return ""
+		return "", "the other pool is unknown"
+	}
+	switch allows(other) {
+	case consolidatesNone:
+		return "their nodes are not consolidated", ""
+	case consolidatesEmpty:
+		return "their nodes are consolidated only when they are empty", ""
 	}
 	for _, t := range a.pool.pool.Spec.Template.Spec.Taints {
 		if t.Effect != corev1.TaintEffectPreferNoSchedule && !has(other.pool, t) {
-			return "it has the taint " + t.ToString() + ", which they do not tolerate for their own pool"
+			return "it has the taint " + t.ToString() + ", which they do not tolerate for their own pool", ""
 		}
 	}
-	if a.existing || ptr.Deref(a.pool.pool.Spec.Weight, 0) >= ptr.Deref(other.pool.Spec.Weight, 0) {
-		return ""
+	switch weight, theirs := ptr.Deref(a.pool.pool.Spec.Weight, 0), ptr.Deref(other.pool.Spec.Weight, 0); {
+	case a.existing:
+		return "", "no taint keeps them off its nodes"
+	case weight > theirs:
+		return "", "it has no taint that they do not tolerate, and a larger weight"
+	case weight == theirs:
+		return "", "it has no taint that they do not tolerate, and the same weight"
 	}
 	theirs := Admitted(offers, other.requirements())
 	unknown := func(o Offer) bool { return o.Unknown }
 	if len(theirs) == 0 || len(a.offers) == 0 || slices.ContainsFunc(theirs, unknown) || slices.ContainsFunc(a.offers, unknown) {
-		return ""
+		return "", "it has no taint that they do not tolerate, and the prices are unknown"
 	}
 	price := func(x, y Offer) int { return cmp.Compare(x.Monthly, y.Monthly) }
 	cheapest, dearest := slices.MinFunc(a.offers, price), slices.MaxFunc(theirs, price)
 	if cheapest.Monthly < dearest.Monthly {
-		return ""
+		return "", fmt.Sprintf("it has no taint that they do not tolerate, and its cheapest plan type costs %s a month, their dearest %s",
+			cheapest.Monthly.Text(), dearest.Monthly.Text())
 	}
 	return fmt.Sprintf("its weight is lower, and its plan types cost at least %s a month, theirs at most %s",
-		cheapest.Monthly.Text(), dearest.Monthly.Text())
+		cheapest.Monthly.Text(), dearest.Monthly.Text()), ""
 }
 
 // raised reports whether a limits block allows more than before.
@@ -276,13 +288,13 @@ func (p *Plan) raisedLimits(base, head side) (all []attractor) {
 	return all
 }
 
-// attracts are sentences on the pools, by reason, whose pods an attractor may attract or cannot attract.
-func attracts(adds string, may []string, cannot map[string][]string) (list []string) {
-	if len(may) > 0 {
-		list = append(list, fmt.Sprintf("may attract pods of %s: %s, and no taint keeps them apart", strings.Join(may, ", "), adds))
+// attracts are sentences on the pools, by reason, whose pods the pool of an attractor may attract or cannot attract.
+func (a attractor) attracts(addr string, may, cannot map[string][]string) (list []string) {
+	for _, why := range slices.Sorted(maps.Keys(may)) {
+		list = append(list, fmt.Sprintf("%s may attract pods of %s: %s; %s", addr, strings.Join(may[why], ", "), a.adds, why))
 	}
 	for _, why := range slices.Sorted(maps.Keys(cannot)) {
-		list = append(list, fmt.Sprintf("attracts no pods of %s: %s", strings.Join(cannot[why], ", "), why))
+		list = append(list, fmt.Sprintf("%s attracts no pods of %s: %s", addr, strings.Join(cannot[why], ", "), why))
 	}
 	return list
 }

@@ -169,7 +169,11 @@ func (p Plan) moves() string {
 		parts = append(parts, "would be drained")
 	}
 	if len(s.Removable) > 0 {
-		parts = append(parts, "may be removed")
+		text := "may be removed"
+		if s.Exact {
+			text = "would be removed or replaced by Karpenter"
+		}
+		parts = append(parts, text)
 	}
 	return cmp.Or(strings.Join(parts, " or "), "would be replaced")
 }

@@ -220,30 +220,31 @@ func (p *Plan) loosenOthers(base, head side) {
 func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]string) {
 	nodes := byPool(head.Nodes)
 	for _, a := range p.attractors(base, head) {
-		source, may, cannot := &p.Changes[a.change], []string(nil), map[string][]string{}
+		source, may, cannot := &p.Changes[a.change], map[string][]string{}, map[string][]string{}
 		for i := range p.Changes {
 			c := &p.Changes[i]
 			pool, stays := pools[i]
 			if head.Nodes != nil && len(nodes[c.Name]) == 0 {
 				continue
 			}
-			if !stays || i == a.of || allows(pool) < consolidatesBalanced || c.Effect == Roll && !c.Partial ||
+			if !stays || i == a.of || c.Effect == Roll && !c.Partial ||
 				!a.concerns(changedPool(*c, base, side{State: head.State, others: base.others})) {
 				continue
 			}
-			if why := a.excludes(pool, head.Offers); why != "" {
+			not, why := a.excludes(pool, head.Offers)
+			if not != "" {
 				if p.Changes[a.of].Action == Create { // of others, only what may happen is of interest
-					cannot[why] = append(cannot[why], c.Addr)
+					cannot[not] = append(cannot[not], c.Addr)
 				}
 				continue
 			}
-			may = append(may, c.Addr)
+			may[why] = append(may[why], c.Addr)
 			if c.Loosens = true; gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], source.Addr) {
 				because[i] = append(because[i], source.Addr)
 			}
 		}
 		to := &p.Changes[a.of]
-		to.Attracts = append(to.Attracts, attracts(a.adds, may, cannot)...)
+		to.Attracts = append(to.Attracts, a.attracts(to.Addr, may, cannot)...)
 	}
 }
 

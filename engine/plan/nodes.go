@@ -71,6 +71,9 @@ type Impact struct {
 	Expiring int
 }
 
+// Exact reports whether Removable are the nodes that Karpenter moves, not the most that it may.
+func (im Impact) Exact() bool { return len(im.Moves) > 0 && im.Removable == len(im.Moves) }
+
 // Hold is something that keeps a node from being replaced.
 type Hold struct {
 	Reason HoldReason `json:"reason"`

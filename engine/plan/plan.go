@@ -267,6 +267,7 @@ type Summary struct {
 	// Removable has a node class, an overlay or a buffer if its pools are unknown.
 	Rolled, Deleted, Condemned, Removable []string
 	Unseen                                []string // those of Removable whose pools are unknown
+	Exact                                 bool     // NodesRemovable are those that Karpenter moves, not the most that it may
 }
 
 // A Count is a number of nodes. It is unknown if there are pools to count nodes of and no cluster was read.
@@ -339,7 +340,7 @@ func (c Change) rolls() bool {
 // Summary counts the changes.
 func (p Plan) Summary() Summary {
 	none := Count{Known: !p.Incomplete}
-	s := Summary{NodesRolled: none, NodesDeleted: none, NodesDrained: none, NodesRemovable: none}
+	s := Summary{NodesRolled: none, NodesDeleted: none, NodesDrained: none, NodesRemovable: none, Exact: true}
 	for _, c := range p.Changes {
 		switch c.Action {
 		case Create:
@@ -380,6 +381,7 @@ func (p Plan) Summary() Summary {
 				s.Unseen = append(s.Unseen, c.Addr)
 			}
 			s.NodesRemovable = s.NodesRemovable.Plus(of(im.Removable))
+			s.Exact = s.Exact && im.Exact()
 		}
 	}
 	return s

@@ -111,7 +111,9 @@ func ofEntry(e entryView) (list []diag.Diagnostic) {
 		}
 		rule, summary := rollsNodes, "Nodes are replaced"
 		if c.Effect == plan.MayRemove {
-			rule, summary = mayRemoveNodes, "Nodes may be removed"
+			if rule, summary = mayRemoveNodes, "Nodes may be removed"; c.Impact != nil && c.Impact.Exact() {
+				summary = "Karpenter removes or replaces nodes"
+			}
 		}
 		list = append(list, found("warning", rule, summary, text+".", place, c.Addr))
 	}

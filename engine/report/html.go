@@ -136,7 +136,11 @@ func tiles(s plan.Summary) []tile {
 	}
 	list = append(list, rolled, deleted)
 	if n := len(s.Removable) - len(s.Unseen); n > 0 && s.NodesRemovable.Some() {
-		list = append(list, number(n, "pool may lose nodes", "pools may lose nodes", "warn"))
+		if s.Exact {
+			list = append(list, number(n, "pool loses nodes", "pools lose nodes", "warn"))
+		} else {
+			list = append(list, number(n, "pool may lose nodes", "pools may lose nodes", "warn"))
+		}
 	}
 	if n := len(s.Unseen); n > 0 {
 		list = append(list,

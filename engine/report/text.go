@@ -239,7 +239,11 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 	}
 	if s.NodesRemovable.Some() {
 		unseen := func(addr string) bool { return slices.Contains(s.Unseen, addr) }
-		several(most+"may be removed", slices.DeleteFunc(slices.Clone(s.Removable), unseen))
+		what := most + "may be removed"
+		if s.Exact {
+			what = amount(s.NodesRemovable) + "removed or replaced by Karpenter"
+		}
+		several(what, slices.DeleteFunc(slices.Clone(s.Removable), unseen))
 		if len(s.Unseen) > 0 {
 			parts = append(parts, "may be removed in unknown pools because of "+v.list(s.Unseen))
 		}

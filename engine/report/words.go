@@ -77,13 +77,17 @@ func headline(r Report) string {
 		return diag.Counted(n.Nodes, "node")
 	}
 	var parts []string
+	moves := "may remove"
+	if s.Exact {
+		moves = "has Karpenter remove or replace"
+	}
 	for _, part := range []struct {
 		verb  string
 		pools int
 		nodes plan.Count
 	}{
 		{"deletes", len(s.Deleted), s.NodesDeleted}, {"replaces", len(s.Rolled), s.NodesRolled},
-		{"drains", len(s.Condemned), s.NodesDrained}, {"may remove", len(s.Removable) - len(s.Unseen), s.NodesRemovable},
+		{"drains", len(s.Condemned), s.NodesDrained}, {moves, len(s.Removable) - len(s.Unseen), s.NodesRemovable},
 	} {
 		if part.pools > 0 && part.nodes.Some() {
 			parts = append(parts, fmt.Sprintf("%s %s of %s", part.verb, nodes(part.nodes), diag.Counted(part.pools, "pool")))
@@ -259,7 +263,7 @@ func unrolled(im *plan.Impact, nodes string) string {
 	switch {
 	case im.Deleted > 0:
 		return fmt.Sprintf("%d of %s are deleted immediately", im.Deleted, nodes) + alsoRemovable(im)
-	case len(im.Moves) > 0 && im.Removable == len(im.Moves):
+	case im.Exact():
 		return fmt.Sprintf("Karpenter removes or replaces %d of %s", im.Removable, nodes)
 	case im.Removable > 0:
 		return fmt.Sprintf("up to %d of %s may be removed", im.Removable, nodes)
@@ -274,7 +278,7 @@ func alsoRemovable(im *plan.Impact) string {
 	switch {
 	case im.Removable == 0:
 		return ""
-	case im.Removable == len(im.Moves):
+	case im.Exact():
 		return fmt.Sprintf("; Karpenter removes or replaces %d more", im.Removable)
 	}
 	return fmt.Sprintf("; up to %d more may be removed", im.Removable)
