@@ -3,6 +3,7 @@ package simulate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -162,6 +163,9 @@ func disrupted(ctx context.Context, in Live, now time.Time, gate bool, edited ma
 	}
 	if err := e.run(ctx, 0); err != nil {
 		return nil, err
+	}
+	if e.slow {
+		return nil, errors.New("the search of Karpenter for several nodes stops after a minute")
 	}
 	if !e.out.Ended {
 		return nil, fmt.Errorf("it does not end after %s", Count(len(e.out.Steps), "step"))

@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"regexp"
@@ -178,6 +179,39 @@ func TestMoves(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMovesAreCompleteOrAnError: Karpenter reports no error if the time is up while it looks for nodes.
+func TestMovesAreCompleteOrAnError(t *testing.T) {
+	web := pool("web", `class = "dedicated", cpu = between(4, 8)`)
+	cheap := pool("cheap", `class = "standard", cpu = between(1, 8)`, "weight = 50")
+	in := simulate.Input{}
+	compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(directory(web))}})
+	load, err := workload.ParsePods("9x3cpu,2Gi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Workloads = []simulate.Workload{load}
+	live, err := simulate.ConsolidatedCluster(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := objectsOf(t, directory(web)), objectsOf(t, directory(web+cheap))
+	all, err := simulate.Moves(t.Context(), live, friday, before, after)
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	for limit := time.Millisecond; ; limit += limit/8 + time.Millisecond/2 {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		moved, err := simulate.Moves(ctx, live, friday, before, after)
+		cancel()
+		if err == nil {
+			if diff := gocmp.Diff(all, moved); diff != "" {
+				t.Errorf("within %s (-all +found)\n%s", limit, diff)
+			}
+			return
+		}
 	}
 }
 
