@@ -148,9 +148,6 @@ func TestGuards(t *testing.T) {
 		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
-		{name: "a freeze that does not end", base: three + "guards {\n  freeze \"always\" {\n    schedule = \"0 0 * * *\"\n" +
-			"    duration = \"24h\"\n  }\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"freeze always: waiting: Changes that replace or delete nodes are frozen, and the freeze does not end within a year."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
 		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +

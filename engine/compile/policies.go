@@ -169,10 +169,24 @@ func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// checkPeriods reports invalid schedules.
+// checkPeriods reports invalid schedules, and freezes and windows that never let a change through.
 func checkPeriods(g config.Guards) hcl.Diagnostics {
-	return append(checkSchedules("freeze", "the freeze never starts", g.Freezes, g),
+	diags := append(checkSchedules("freeze", "the freeze never starts", g.Freezes, g),
 		checkSchedules("window", "the window never starts", g.Windows, g)...)
+	if diags.HasErrors() || len(g.Freezes) == 0 {
+		return diags
+	}
+	leapYear := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := g.Origins.Find("freeze." + g.Freezes[0].Name + ".schedule")
+	if opens, err := plan.WindowOpens(nil, g.Freezes, leapYear); err == nil && opens.IsZero() {
+		return append(diags, at.Error("Freeze without an end", "At each minute of the year a freeze is active, so no change could ever "+
+			"replace or delete a node. Shorten the duration, or restrict the schedule, such as \"0 16 * * fri\" for 64h."))
+	}
+	if opens, err := plan.WindowOpens(g.Windows, g.Freezes, leapYear); err == nil && opens.IsZero() {
+		return append(diags, at.Error("Windows that never open", "A freeze is active at each minute of the windows, so no change could "+
+			"ever replace or delete a node. Shorten the freezes, or add a window outside of them."))
+	}
+	return diags
 }
 
 func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -102,7 +102,9 @@ func TestChangeWaitsForEndOfFreeze(t *testing.T) {
 // panicking is a compiler with a bug.
 type panicking struct{ Compiler }
 
-func (panicking) Compile(context.Context, compile.Request) (compile.Answer, error) { panic("no such pool") }
+func (panicking) Compile(context.Context, compile.Request) (compile.Answer, error) {
+	panic("no such pool")
+}
 
 // TestPanicEndsReconciliation as a failure that the conditions show, and that is retried.
 func TestPanicEndsReconciliation(t *testing.T) {
