@@ -203,7 +203,7 @@ func TestGuards(t *testing.T) {
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown = \"refuse\"\n}\n",
 			want: []string{"max_rolled_nodes: blocked: " + attracted}},
 		{name: "a freeze of a new pool that may attract pods of others", base: three + weekend, head: three + pool("d", "720h"),
-			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
+			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "a new pool that attracts no pods", base: three + "guards {\n  max_rolled_nodes = 0\n  unknown = \"refuse\"\n}\n",
 			head: three + strings.Replace(pool("d", "720h"), "node_class ", "taints = [\"a=b:NoSchedule\"]\n  node_class ", 1)},
