@@ -79,7 +79,7 @@ func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, o
 	if c := undeleted(nc); c != nil {
 		a.add(AboutMachine, plainly(fmt.Sprintf("the deletion of the machine has failed for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
 	}
-	if nc.Status.NodeName != "" && nc.DeletionTimestamp.IsZero() {
+	if nc.Status.NodeName != "" && (about == AboutDelays || nc.DeletionTimestamp.IsZero()) {
 		lines, err := rest(ctx, nc)
 		if err != nil {
 			return err

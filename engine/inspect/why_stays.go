@@ -64,13 +64,13 @@ func (w *reader) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts [
 // delays explains what delays the removal of a node that is removed or replaced: what blocks it, budgets, and pods that would
 // have no node.
 func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
+	texts, err := w.holds(nc, false)
+	if err != nil || !nc.DeletionTimestamp.IsZero() {
+		return plainly(texts...), err // neither budgets nor room for its pods keep a deleting node
+	}
 	pool := w.poolOf(nc)
 	if pool == nil {
-		return nil, nil // nothing counts budgets
-	}
-	texts, err := w.holds(nc, false)
-	if err != nil {
-		return nil, err
+		return plainly(texts...), nil // nothing counts budgets
 	}
 	texts = append(texts, w.closed(pool, nc, karpv1.DisruptionReasonDrifted)...)
 	if !w.draining(nc) {

@@ -60,6 +60,24 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestDeletingNodeNamesWhatHoldsIt: also if its pool no longer exists.
+func TestDeletingNodeNamesWhatHoldsIt(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/status/fleet.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, without := range [][]string{nil, {"NodePools"}} {
+		lists := listsOf(t, archive.Files[0].Data, without...)
+		for _, nc := range lists.Claims {
+			nc.DeletionTimestamp = &nc.CreationTimestamp
+		}
+		const want = "What delays its removal:\n  the PodDisruptionBudget shop/worker allows no eviction\n"
+		if got := ask(t, lists, "node lke1-batch-0"); !strings.Contains(got, want) {
+			t.Errorf("without %v:\n%s", without, got)
+		}
+	}
+}
+
 func manifestsOf(t *testing.T, file string, archive *txtar.Archive) []byte {
 	t.Helper()
 	if archive.Files[0].Name == "cluster.yaml" {
