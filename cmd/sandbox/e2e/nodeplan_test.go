@@ -54,8 +54,13 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 		t.Fatalf("pools %v, inventory %v", got, first.Status.Inventory)
 	}
 
-	// Others cannot apply its objects.
-	mustContain(t, s.ends(3, "apply", "--yes", "--wait", "none", pooled(t, "", "a")), "only the NodePlan default/fleet can apply this object")
+	// Others cannot change its objects. What they would not change is no difference.
+	other := pooled(t, "", "a")
+	const note = "NodePlan default/fleet applies this directory"
+	mustContain(t, s.ends(0, "diff", "--base", "live", other), note, "No changes")
+	rewrite(t, other, "weight       = 10", "weight = 20")
+	mustContain(t, s.ends(0, "diff", "--base", "live", other), note, "1 to update")
+	mustContain(t, s.ends(3, "apply", "--yes", "--wait", "none", other), note, "only the NodePlan default/fleet can apply this object")
 
 	// A bad revision changes nothing, and says where it is bad.
 	s.source("fleet", fleet("", "a")+"\npool \"b\" {\n  node_class = node_class.nosuch\n}\n")
