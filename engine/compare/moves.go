@@ -65,6 +65,11 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 			return plan.Moves{Unknown: notSimulated(c.Kind)}, nil
 		}
 	}
+	for _, n := range nodes {
+		if n.Node == "" && !n.Deleting { // its pods and its size are not known yet
+			return plan.Moves{Unknown: fmt.Sprintf("NodeClaim %s has no Node yet", n.Name)}, nil
+		}
+	}
 	before, after, err := sidesOf(p, whole)
 	if err != nil {
 		return plan.Moves{}, err

@@ -265,8 +265,12 @@ type holder struct {
 	plan.Conflict
 }
 
-// holderOf finds the NodePlan that manages all objects of a directory that exist; nil if there is none.
+// holderOf finds the NodePlan that manages all objects of a directory that exist; nil if there is none, or if a NodePlan
+// compares: it takes objects over from another one.
 func holderOf(head compile.Result, live map[manifest.Key]map[string]any) *holder {
+	if head.Inventory != "" {
+		return nil
+	}
 	label := ""
 	for _, o := range head.Objects {
 		if obj := live[o.Key()]; obj != nil {
