@@ -169,6 +169,16 @@ func withoutTaints(before, after *karpv1.NodePool) []corev1.Taint {
 	})
 }
 
+// keepsOut is a taint of a pool that pods which run in another pool do not tolerate for it; nil if there is none.
+func keepsOut(pool, other *karpv1.NodePool) *corev1.Taint {
+	for _, t := range pool.Spec.Template.Spec.Taints {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !has(other, t) {
+			return &t
+		}
+	}
+	return nil
+}
+
 // has reports whether a pool has a taint, or one with the same key and value that keeps the same pods away.
 func has(pool *karpv1.NodePool, taint corev1.Taint) bool {
 	return slices.ContainsFunc(pool.Spec.Template.Spec.Taints, func(t corev1.Taint) bool {
@@ -216,10 +226,8 @@ func (a attractor) excludes(other object, offers []Offer) (cannot, may string) {
 	case consolidatesEmpty:
 		return "their nodes are consolidated only when they are empty", ""
 	}
-	for _, t := range a.pool.pool.Spec.Template.Spec.Taints {
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !has(other.pool, t) {
-			return "it has the taint " + t.ToString() + ", which they do not tolerate for their own pool", ""
-		}
+	if t := keepsOut(a.pool.pool, other.pool); t != nil {
+		return "it has the taint " + t.ToString() + ", which they do not tolerate for their own pool", ""
 	}
 	switch weight, theirs := ptr.Deref(a.pool.pool.Spec.Weight, 0), ptr.Deref(other.pool.Spec.Weight, 0); {
 	case a.existing:

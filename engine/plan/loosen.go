@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -154,6 +155,7 @@ type loosener struct {
 //   - A class may allow consolidation at more times, or for a smaller saving.
 //   - A class may replace nodes earlier before maintenance of their hosts, even in pools without consolidation.
 //   - A pool, or a limits block, may add capacity to which Karpenter moves the pods of other pools (attractor).
+//   - A pool that is deleted may have been tried before a cheaper one.
 //
 // If it is known which nodes Karpenter moves, these nodes are the effect of all of them.
 func (p *Plan) loosenOthers(base, head side) {
@@ -246,6 +248,35 @@ func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]
 		to := &p.Changes[a.of]
 		to.Attracts = append(to.Attracts, a.attracts(to.Addr, may, cannot)...)
 	}
+	for d := range p.Changes {
+		deleted := &p.Changes[d]
+		old := base.byKey[deleted.Key()]
+		if deleted.Action != Delete || old.pool == nil || hasNoNodes(old.pool) {
+			continue
+		}
+		var others []string
+		for i := range p.Changes {
+			c := &p.Changes[i]
+			pool, stays := pools[i]
+			if !stays || pool.pool == nil || c.Effect == Roll && !c.Partial || head.Nodes != nil && len(nodes[c.Name]) == 0 ||
+				!triedBefore(old.pool, pool.pool) || allows(pool) < consolidatesBalanced || keepsOut(old.pool, pool.pool) != nil {
+				continue
+			}
+			others = append(others, c.Addr)
+			if c.Loosens = true; gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], deleted.Addr) {
+				because[i] = append(because[i], deleted.Addr)
+			}
+		}
+		if len(others) > 0 {
+			deleted.Attracts = append(deleted.Attracts, fmt.Sprintf("without %s, Karpenter may move pods of %s: it was tried before them, so "+
+				"that other pools may be cheaper now", deleted.Addr, strings.Join(others, ", ")))
+		}
+	}
+}
+
+// triedBefore reports whether Karpenter tries to make a node of a pool before one of another (karpenter v1.14.1, OrderByWeight).
+func triedBefore(pool, other *karpv1.NodePool) bool {
+	return cmp.Or(cmp.Compare(ptr.Deref(pool.Spec.Weight, 0), ptr.Deref(other.Spec.Weight, 0)), cmp.Compare(pool.Name, other.Name)) > 0
 }
 
 // setMoves sets the effects of consolidation on pools to the nodes that Karpenter moves. A change of disruption settings
