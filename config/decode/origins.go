@@ -26,6 +26,13 @@ func (o Origin) Error(summary, detail string) *hcl.Diagnostic {
 	}
 }
 
+// Warning returns a warning about the value of the field.
+func (o Origin) Warning(summary, detail string) *hcl.Diagnostic {
+	d := o.Error(summary, detail)
+	d.Severity = hcl.DiagWarning
+	return d
+}
+
 // Origins are the origins of the fields of a manifest, sorted by path. A path consists of keys and
 // indexes joined by dots: spec.template.spec.taints.0. They are a list because each object has one
 // and most are never read.

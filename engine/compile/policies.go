@@ -202,11 +202,13 @@ func checkSchedules(block, consequence string, periods []config.Period, g config
 				"which the %s starts, such as \"0 16 * * fri\".", p.Schedule, block)
 		case read.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
 			detail = fmt.Sprintf("%q names a day that does not exist, so %s.", p.Schedule, consequence)
-		default:
-			continue
 		}
 		origin := g.Origins.Find(block + "." + p.Name + ".schedule")
-		diags = append(diags, origin.Error("Invalid schedule", detail))
+		if detail != "" {
+			diags = append(diags, origin.Error("Invalid schedule", detail))
+		} else if why := schedule.EitherDay(p.Schedule); why != "" {
+			diags = append(diags, origin.Warning("Schedule names two kinds of days", why))
+		}
 	}
 	return diags
 }

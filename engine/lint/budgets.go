@@ -80,6 +80,17 @@ func neverFires(c *checker, p *pool) {
 	}
 }
 
+// eitherDay finds schedules that start on more days than they seem to.
+func eitherDay(c *checker, p *pool) {
+	for i, b := range p.Spec.Disruption.Budgets {
+		if b.Schedule != nil {
+			if why := schedule.EitherDay(*b.Schedule); why != "" {
+				c.report(p.object.Addr, budgetPath(i)+".schedule", "%s", why)
+			}
+		}
+	}
+}
+
 // onlyScheduled finds scheduled budgets without a budget for the rest of the time. Such a budget is often mistaken for a
 // maintenance window, and means the opposite.
 func onlyScheduled(c *checker, p *pool) {

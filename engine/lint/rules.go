@@ -47,6 +47,7 @@ func lints() []Rule {
 		{Name: "budget-blocks-drift", pool: blocksDrift},
 		{Name: "budget-only-scheduled", pool: onlyScheduled},
 		{Name: "schedule-never-fires", pool: neverFires},
+		{Name: "schedule-either-day", pool: eitherDay},
 		{Name: "overlapping-pools-equal-weight", find: equals},
 		{Name: "no-effect-on-lke", find: noEffect},
 		{Name: "firewall-without-effect", find: firewalls},

@@ -35,6 +35,19 @@ func Parse(text string) (*cron.SpecSchedule, error) {
 	return nil, err
 }
 
+// EitherDay explains on which days a schedule starts that names days of the month and days of the week: cron needs one of
+// them, not both. It is "" for other schedules.
+func EitherDay(text string) string {
+	const any = 1 << 63 // the star of a field, in the library
+	s, err := Parse(text)
+	fields := strings.Fields(text)
+	if err != nil || len(fields) != len(cronFields) || s.Dom&any != 0 || s.Dow&any != 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q starts on each day of the month that %q names, and also on each day of the week that %q names, because cron "+
+		"needs only one of them. Write \"*\" for one of the two fields.", text, fields[2], fields[4])
+}
+
 var cronFields = [...]string{
 	"minute (0 to 59)", "hour (0 to 23)", "day of the month (1 to 31)", "month (1 to 12 or jan to dec)",
 	"day of the week (0 to 6 or sun to sat)",

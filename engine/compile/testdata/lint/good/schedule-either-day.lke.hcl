@@ -1,0 +1,19 @@
+pool "web" {
+  node_class   = node_class.default
+  requirements = { cpu = between(2, 8) }
+  expire_after = "Never"
+
+  disruption {
+    consolidate_after = "10m"
+
+    budget {
+      nodes = "10%"
+    }
+
+    budget {
+      nodes    = 1
+      schedule = "0 8 * * mon"
+      duration = "10h"
+    }
+  }
+}
