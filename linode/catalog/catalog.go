@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // snapshot is made from recorded answers of the public API by
@@ -200,9 +201,15 @@ const (
 )
 
 func (c *Catalog) check() error {
+	if err := checkTexts("catalog", c.date, c.source); err != nil {
+		return err
+	}
 	seen := map[string]bool{}
 	for _, p := range c.plans {
 		if err := checkID("plan", p.ID, seen); err != nil {
+			return err
+		}
+		if err := checkTexts(fmt.Sprintf("plan %q", p.ID), p.Label, p.Class, p.Successor, p.From); err != nil {
 			return err
 		}
 		for _, size := range []int{p.VCPUs, p.MemoryMiB, p.DiskMiB, p.TransferGB, p.NetworkOutMbps, p.GPUs, p.AcceleratedDevices} {
@@ -225,10 +232,24 @@ func (c *Catalog) check() error {
 		if err := checkID("region", r.ID, seen); err != nil {
 			return err
 		}
+		texts := append([]string{r.Label, r.Country, r.Status, r.SiteType}, r.Capabilities...)
+		if err := checkTexts(fmt.Sprintf("region %q", r.ID), texts...); err != nil {
+			return err
+		}
 	}
 	for _, row := range c.Availability() {
 		if !word.MatchString(row.Plan) || !word.MatchString(row.Region) {
 			return fmt.Errorf("availability of %q in %q: not a plain word", row.Plan, row.Region)
+		}
+	}
+	return nil
+}
+
+// checkTexts refuses what would start a line of a report.
+func checkTexts(of string, texts ...string) error {
+	for _, text := range texts {
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			return fmt.Errorf("%s: %.40q is not one line of text", of, text)
 		}
 	}
 	return nil

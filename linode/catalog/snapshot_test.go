@@ -15,7 +15,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 				Price: Price{Hourly: 1}, RegionPrices: map[string]Price{"x": {2, 5 * Dollar}, "y": {}}},
 			{ID: "g6-b", From: "a list, 2026-01"},
 		},
-		[]Region{{ID: "x", Label: "Zürich\n, CH", Capabilities: []string{"A B", "C"}}, {ID: "y"}},
+		[]Region{{ID: "x", Label: "Zürich, CH", Capabilities: []string{"A B", "C"}}, {ID: "y"}},
 		[]Availability{{"x", "g6-a", true}, {"y", "g6-a", false}, {"x", "other", false}})
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +97,7 @@ func TestReadRefuses(t *testing.T) {
 		{"price", head + "plan a price=1\n", "want HOURLY/MONTHLY"},
 		{"region price", head + "plan a price@x=1/y\n", "not an amount"},
 		{"quote", head + `region a label="x` + "\n", "with quotes around a value"},
+		{"a line of its own", head + "plan a from=\"x\\n::error::y\"\n", "is not one line of text"},
 		{"twice", head + "plan a\nplan a\n", `plan "a": listed twice`},
 		{"limited", head + "limited a maybe=x\n", "limited a: unknown field"},
 		{"date", head + "date 2026-01-01 x=y\n", "unknown field"},
