@@ -181,7 +181,7 @@ var dataDisk = Block{
 }
 
 var disk = []Arg{
-	{Name: "size", Path: "size", Kind: String, Required: true, Doc: `The size, such as "20Gi".`},
+	{Name: "size", Path: "size", Kind: String, Numeric: true, Required: true, Doc: `The size, such as "20Gi".`},
 	{Name: "label", Path: "label", Kind: String, Default: "the device's name", Doc: "The label of the disk."},
 	{Name: "filesystem", Path: "filesystem", Kind: String, Default: "ext4",
 		Doc: `The file system of the disk: "ext4", "ext3", "raw", "swap" or "initrd".`},
