@@ -134,7 +134,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	return nil
 }
 
-// until is when the approval ends. If the plan waits for a window, the time counts from its start, whatever else blocks the
+// until is when the approval ends. If the plan waits for a window, the time counts from its start, even if more blocks the
 // plan.
 func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
 	from := now

@@ -100,7 +100,7 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 	return a, nil
 }
 
-// Opens reports whether the plan of a NodePlan waits for a time, whatever else blocks it, and until when; the zero time if
+// Opens reports whether the plan of a NodePlan waits for a time, even if more blocks it, and until when; the zero time if
 // that is not within a year.
 func Opens(np *lkeplanv1alpha1.NodePlan) (opens time.Time, waits bool) {
 	for _, g := range np.Status.Guards {

@@ -56,11 +56,10 @@ func (l *List[T]) Last() (shown T, asked time.Time) {
 // waiting callers share. There is at most one list every two seconds for any number of callers.
 func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err error) {
 	for {
-		last, asked := l.Last()
-		if !asked.IsZero() && !asked.Before(notBefore) {
+		if last, known, _ := l.since(notBefore); known {
 			return last, nil
 		}
-		next := l.next.DoChan("", func() (any, error) { return nil, l.make(context.WithoutCancel(ctx)) })
+		next := l.next.DoChan("", func() (any, error) { return nil, l.make(context.WithoutCancel(ctx), notBefore) })
 		select {
 		case <-ctx.Done():
 			return shown, ctx.Err()
@@ -72,23 +71,33 @@ func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err 
 	}
 }
 
-// make makes the next list when it is due, unless another has come before it.
-func (l *List[T]) make(ctx context.Context) (err error) {
-	began := time.Now()
-	l.mu.Lock()
-	due := l.ended
-	if l.asked.After(due) {
-		due = l.asked
+// make makes a list of a time or later when the next one is due, unless there is one: a caller can find the last list too
+// old, and come here only after a newer one has ended.
+func (l *List[T]) make(ctx context.Context, notBefore time.Time) error {
+	_, known, due := l.since(notBefore)
+	if !known {
+		time.Sleep(time.Until(due))
+		_, known, _ = l.since(notBefore)
 	}
-	l.mu.Unlock()
-	time.Sleep(time.Until(due.Add(ListEvery)))
-	if _, asked := l.Last(); !asked.After(began) {
-		ctx, cancel := context.WithTimeout(ctx, listTimeout)
-		defer cancel()
-		err = Try(l.log, func() error { return l.ask(ctx) })
+	if known {
+		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	err := Try(l.log, func() error { return l.ask(ctx) })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = time.Now()
 	return err
+}
+
+// since returns the last list, whether it is of a time or later, and when the next one is due.
+func (l *List[T]) since(notBefore time.Time) (last T, known bool, due time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	due = l.ended
+	if l.asked.After(due) {
+		due = l.asked
+	}
+	return l.last, !l.asked.IsZero() && !l.asked.Before(notBefore), due.Add(ListEvery)
 }

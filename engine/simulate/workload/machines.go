@@ -118,7 +118,7 @@ func (d *digest) selectsNodes(spec corev1.PodSpec) {
 	}
 }
 
-// fixed reports whether a pod goes with its node: it is of a DaemonSet, or the kubelet runs it by itself.
+// fixed reports whether a pod goes with its node: it is of a DaemonSet, or a static pod of the kubelet.
 func fixed(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) && pod.DeletionTimestamp.IsZero() &&
 		(podutils.IsOwnedByDaemonSet(pod) || simulate.IsMirror(pod))
