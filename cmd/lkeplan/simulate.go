@@ -162,7 +162,7 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	return s.verdict(report).AsError()
 }
 
-// reportAfter is when a simulation that still runs says so, as commands do that wait for a cluster.
+// reportAfter is when a simulation reports that it still runs, as commands do that wait for a cluster.
 const reportAfter = 3 * time.Second
 
 // report simulates the head, and the base if there is one. The notes are about the input.

@@ -159,7 +159,7 @@ func TestGuardsJudgeWhatTheAPIServerStores(t *testing.T) {
 		return replaced == len(approved)
 	})
 
-	// The command line: by a dry run, or by a prediction that says so.
+	// The command line: by a dry run, or by a prediction with a note.
 	s.kube("", "delete", "nodeplans", "--all")
 	s.kube("", "delete", "mutatingadmissionpolicies", "disk", "tags", "limit")
 	dir := pooled(t, "", "label-first")
