@@ -4,9 +4,13 @@ GO      ?= go
 # Without the path of the clone in what is compiled, another clone finds it, and results of
 # tests, in the cache.
 export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+# The go command fetches the toolchain that go.mod names as a module. Some images forbid this with GOTOOLCHAIN=local.
+export GOTOOLCHAIN := auto
 BIN     := $(CURDIR)/bin
 SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 30m
+# The database of advisories that make lint checks; make nightly takes the latest.
+VULNDB  ?= v0.0.0-20261105234957-e22db6528018
 # How many sandboxes the end-to-end tests run at a time: they wait more than they work.
 SANDBOXES ?= 4
 # The tests of cmd/sandbox read files of this module, such as examples, and run its programs. The
@@ -18,11 +22,14 @@ CONCURRENT := ./linode/api ./linode/instance ./linode/lke ./linode/loop
 BOUND      := -e /engine/compile$$ -e /engine/isolate -e /cmd/lkeplan
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test nightly check programs machine generated lint generate demo image bench fuzz help
+.PHONY: build install unit test nightly check programs machine generated lint generate demo image bench fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
 	$(GO) build -C cmd/sandbox -o $(BIN)/ .
+
+install: ## build lkeplan into $$(go env GOBIN), or bin in $$(go env GOPATH)
+	$(GO) install ./cmd/lkeplan
 
 unit: ## run the unit tests: no control plane, what did not change is not run again
 	$(GO) test -timeout $(TIMEOUT) ./...
@@ -37,6 +44,7 @@ check: lint generated test machine ## what CI runs: lint, generated files, make 
 
 nightly: programs ## run all that is too long for each push: races, long models, mutations, all sandboxes, machines, fuzzing
 	@set -x; failed=; \
+	make lint VULNDB=latest || failed=1; \
 	$(GO) test -race -timeout 2h $$($(GO) list ./... | grep -v $(BOUND)) || failed=1; \
 	LKEPLAN_NIGHTLY=1 $(GO) test -count 1 -timeout 4h ./... || failed=1; \
 	LKEPLAN_NIGHTLY=1 $(E2E) -parallel $(SANDBOXES) -timeout 4h ./... || failed=1; \
@@ -60,7 +68,7 @@ bench: ## run the benchmarks
 image: ## build the controller's image for amd64 and arm64, without a container engine, into bin/image
 	$(GO) run -C cmd/sandbox ./image -repository $(CURDIR)
 
-lint: ## check formatting and imports, vet, and run staticcheck and actionlint
+lint: ## check formatting and imports, vet, and run staticcheck, actionlint and govulncheck
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | \
 	  xargs $(GO) tool -modfile=tools.mod goimports -l -local github.com/lkeplan/lkeplan) || exit 1; \
 	  test -z "$$unformatted" || { echo "goimports would change:"; echo "$$unformatted"; exit 1; }
@@ -69,6 +77,9 @@ lint: ## check formatting and imports, vet, and run staticcheck and actionlint
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
 	$(GO) tool -modfile=tools.mod actionlint -shellcheck= -pyflakes= examples/github/workflows/*.yml examples/rings/promote.yml cmd/lkeplan/starter/github.yml .github/workflows/*.yml
+	@advisories=$$($(GO) mod download -json golang.org/x/vulndb@$(VULNDB) | sed -n 's/.*"Dir": "\(.*\)",/\1/p'); \
+	  test -n "$$advisories" || { echo "no database of advisories: golang.org/x/vulndb@$(VULNDB) is not a module" >&2; exit 1; }; \
+	  set -x; $(GO) tool -modfile=tools.mod govulncheck -db "file://$$advisories/data/osv" -show verbose ./...
 
 generate: ## rewrite what is generated: deep copies, CRDs, schemas, references, kube/deploy
 	$(GO) generate ./schemas/...

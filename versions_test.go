@@ -17,9 +17,7 @@ import (
 // apart are modules that one go.mod has in another version than the others, and why.
 var apart = map[string]map[string]string{
 	"cmd/sandbox/binaries/modules/kubernetes.mod": {
-		"k8s.io/cloud-provider":              "Karpenter requires an earlier one; little needs it",
-		"k8s.io/csi-translation-lib":         "Karpenter requires an earlier one; little needs it",
-		"k8s.io/dynamic-resource-allocation": "Karpenter requires an earlier one; little needs it",
+		"k8s.io/csi-translation-lib": "Karpenter requires an earlier one; little needs it",
 	},
 	"cmd/sandbox/binaries/modules/flux.mod": {
 		"github.com/opencontainers/go-digest": "source-controller replaces it; little needs it",

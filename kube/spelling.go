@@ -78,7 +78,7 @@ func (s shape) set() bool {
 	return slices.Contains(karpenterSets, s.path)
 }
 
-// karpenterSets are lists that Karpenter's CRDs declare atomic and Karpenter v1.14.1 reads as
+// karpenterSets are lists that Karpenter's CRDs declare atomic and Karpenter v1.15.0 reads as
 // sets: its scheduler and its hash of a template ignore their order, and the smallest budget
 // applies.
 var karpenterSets = []string{

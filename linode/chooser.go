@@ -148,7 +148,7 @@ func (c *Chooser) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.N
 // requirements returns the requirements that a claim has of its machine.
 //
 // When Karpenter replaces a node by a cheaper one, and the NodePool does not
-// mention capacity types, it requires spot (karpenter v1.14.1, computeConsolidation
+// mention capacity types, it requires spot (karpenter v1.15.0, computeConsolidation
 // in pkg/controllers/disruption/consolidation.go), which Linode does not have. It
 // means "cheaper", and the plan types that it allows are cheaper on demand: hence
 // on-demand wherever the NodePool allows it.

@@ -46,7 +46,7 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 }
 
 // templateDrifted reports whether a claim was created from another template of its NodePool, except for labels and
-// annotations that change in place. It replaces Karpenter's comparison of stamps (karpenter v1.14.1,
+// annotations that change in place. It replaces Karpenter's comparison of stamps (karpenter v1.15.0,
 // areStaticFieldsDrifted), which WithoutStamps prevents: Karpenter would replace all nodes between the change of a
 // NodePool and the change of the stamps of its claims. As with Karpenter, a NodePool whose stamp has another hash
 // version is compared by its stamp.

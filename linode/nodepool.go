@@ -38,7 +38,7 @@ const ConditionReplicaFailure = "ReplicaFailure"
 
 // Narrow leaves of the zones and regions that a NodePool allows the one that is there.
 // Karpenter takes every zone that some NodePool names for one that is there, and would
-// spread pods of others over it, which then wait forever (karpenter v1.14.1,
+// spread pods of others over it, which then wait forever (karpenter v1.15.0,
 // buildDomainGroups in pkg/controllers/provisioning/scheduling/topology.go). A
 // NodePool that allows none but others is unacceptable.
 func Narrow(pool *karpv1.NodePool, region string) {

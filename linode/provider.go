@@ -25,6 +25,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -122,14 +123,21 @@ func (p *Provider) offered(ctx context.Context, pool *karpv1.NodePool) ([]*cloud
 	return p.chooser.Orders.Offer(ctx, class, pool, types)
 }
 
-// RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE
-// reports, or that are set when it reports nothing.
+// RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE reports, or that are set when it
+// reports nothing. A kubelet that reports nothing ends no pod, so its node is not drained.
 func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
 	const tolerated = 30 * time.Minute
 	return []cloudprovider.RepairPolicy{
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: tolerated},
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, TolerationDuration: tolerated},
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: tolerated,
+			TerminationGracePeriod: ptr.To(10 * time.Minute), Action: cloudprovider.ReplaceNode},
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, ReasonRegex: ".*",
+			TolerationDuration: tolerated, TerminationGracePeriod: ptr.To(time.Duration(0)), Action: cloudprovider.ReplaceNode},
 	}
+}
+
+// Reboot implements CloudProvider. No policy asks for it.
+func (p *Provider) Reboot(context.Context, *karpv1.NodeClaim, string) error {
+	return cloudprovider.NewNodeRebootNotImplementedError()
 }
 
 // Create chooses the cheapest plan type that fits and returns immediately: the returned claim has everything

@@ -69,7 +69,7 @@ func TestAnswersOfLinodeReplaceNoNodes(t *testing.T) {
 	}
 }
 
-// offers is what Karpenter asks (karpenter v1.14.1, instanceTypeNotFound).
+// offers is what Karpenter asks (karpenter v1.15.0, instanceTypeNotFound).
 func offers(types []*cloudprovider.InstanceType, nc *karpv1.NodeClaim) bool {
 	for _, it := range types {
 		if it.Name == nc.Labels[corev1.LabelInstanceTypeStable] {

@@ -69,7 +69,7 @@ var Budget = Block{
 		{Name: "nodes", Path: "nodes", Kind: String, Numeric: true, Required: true,
 			Doc: `A number of nodes, or a percentage of the pool such as "20%".`},
 		{Name: "reasons", Path: "reasons", Kind: Tags, Default: "all reasons",
-			Doc: `The reasons for disruption to which the budget applies: "Empty", "Drifted", "Underutilized".`},
+			Doc: `The reasons for disruption to which the budget applies: "Empty", "Drifted", "Underutilized", "Unhealthy".`},
 		{Name: "schedule", Path: "schedule", Kind: String, Default: "always",
 			Doc: `When the budget starts to apply, in cron notation and UTC, such as "0 13 * * mon-fri". ` +
 				`Requires duration.`},

@@ -28,7 +28,7 @@ import (
 )
 
 // Hold sets what keeps Karpenter from replacing each node, with Karpenter's own code for pods and PodDisruptionBudgets
-// (karpenter v1.14.1, ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node that has a
+// (karpenter v1.15.0, ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node that has a
 // terminationGracePeriod.
 func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Node, error) {
 	capacityLimits, err := pdb.NewLimits(context.Background(), lists{budgets: found.Budgets})

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	karpcontroller "sigs.k8s.io/karpenter/pkg/utils/controller"
@@ -173,7 +174,7 @@ func TestBurstsAreRetriedInTime(t *testing.T) {
 			t.Errorf("%s: %d tries a second after the first %d, want %d", name, tries, burst, tt.want)
 		}
 	}
-	if cpus := karpcontroller.CPUCount(withMoreWorkers(ctx, &seedSweeper{})); cpus != 1 {
+	if cpus := karpcontroller.CPUCount(withMoreWorkers(ctx, &provisioning.PodController{})); cpus != 1 {
 		t.Errorf("others have %v CPUs", cpus)
 	}
 	if options.FromContext(ctx).CPURequests != 1000 {

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	k8sevents "k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -46,6 +44,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	"sigs.k8s.io/karpenter/pkg/state/cost"
+	"sigs.k8s.io/karpenter/pkg/state/prediction"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -95,7 +94,7 @@ func (c Karpenter) options() *options.Options {
 // addKarpenter adds Karpenter's controllers to a manager whose base context carries their options.
 //
 // Karpenter's operator package would parse the flags of this process, open ports and never release
-// its lease (karpenter v1.14.1, pkg/operator/operator.go). Everything else that it does is done here,
+// its lease (karpenter v1.15.0, pkg/operator/operator.go). Everything else that it does is done here,
 // with the same order of decorators and the same list of controllers. addKarpenter returns the state
 // of the cluster, which knows for which pods nodes are planned.
 func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider,
@@ -105,12 +104,17 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	static := newStaticPools(mgr.GetClient(), recorder, clk)
 	plain := metrics.Decorate(tellingProvider{provider, static.refused})
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
-	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
+	repairs, err := health.NewRepairPolicyMatcher(ctx, provider)
+	if err != nil {
+		return nil, err
+	}
+	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid, state.WithRepairPolicyMatcher(repairs))
 	static.cluster = cluster
 	//lint:ignore SA1019 Karpenter's recorder needs this type
 	karpenters := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
 	shown := claimClient{linode.WithoutStamps(mgr.GetClient()), provider.Region(), static}
-	all := controllers.NewControllers(ctx, mgr, clk, shown, karpenters, overlaid, plain, cluster, store)
+	all := controllers.NewControllers(ctx, mgr, clk, shown, karpenters, overlaid, plain, cluster, store,
+		prediction.NewStore(), controllers.WithoutVPAPrediction())
 	var queue *disruption.Queue
 	var provisioner *provisioning.Provisioner
 	all = slices.DeleteFunc(all, func(c controller.Controller) bool {
@@ -134,11 +138,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	if settings.Gates.StaticCapacity {
 		all = append(all, static)
 	}
-	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
-	for i, c := range all {
-		if c, ok := c.(*health.Controller); ok {
-			all[i] = repair{c, shown, overlaid, clk}
-		}
+	for _, c := range all {
 		p, ok := c.(*provisioning.Provisioner)
 		if !ok {
 			continue
@@ -156,22 +156,25 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	return cluster, nil
 }
 
-// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and count
-// nodes as staticPools does, and the controllers that maintain the costs by which it scores moves (karpenter v1.14.1,
+// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and maintenance
+// and count nodes as staticPools does, and the controllers that maintain the costs by which it scores moves (karpenter v1.15.0,
 // pkg/controllers/controllers.go).
 func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, provider cloudprovider.CloudProvider,
 	recorder events.Recorder, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool) []controller.Controller {
 	cluster := c.static.cluster
 	costs := cost.NewClusterCost(ctx, provider, c)
-	methods := disruption.NewMethods(clk, cluster, c, p, provider, recorder, queue)
+	methods := disruption.NewMethods(ctx, clk, cluster, c, p, provider, recorder, queue)
 	for i, method := range methods {
 		methods[i] = disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
-		if _, ok := method.(*disruption.StaticDrift); ok {
+		switch method.(type) {
+		case *disruption.Repair:
+			methods[i] = repair{method, clk}
+		case *disruption.StaticDrift:
 			methods[i] = countedDrift{method, c.static}
 		}
 	}
 	all := []controller.Controller{
-		disruption.NewController(clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
+		disruption.NewController(ctx, clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
 		informer.NewNodePoolController(c, provider, cluster, costs),
 		informer.NewNodeClaimController(stateClient{c, provider, c.static}, provider, cluster, costs),
 		informer.NewPricingController(c, provider, costs),
@@ -185,7 +188,7 @@ func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, 
 // claimClient creates NodeClaims with their finalizer. Karpenter would add it with a patch before it
 // launches a machine. At the same time, another of its controllers adds the first conditions. The
 // second patch is refused, and that of the finalizer is retried only after one second, then two, then
-// four (karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle and
+// four (karpenter v1.15.0, pkg/controllers/nodeclaim/lifecycle and
 // pkg/controllers/nodeclaim/disruption).
 //
 // It also changes what Karpenter reads: NodePools have only existing zones, NodePools with replicas
@@ -228,7 +231,7 @@ func (c claimClient) reportRefused(ctx context.Context, nc *karpv1.NodeClaim, er
 // withMoreWorkers is the context in which a controller of Karpenter is registered. From the number of
 // CPUs, Karpenter derives how many objects a controller processes concurrently. For NodeClaims and
 // terminating Nodes, it also derives the retries per second from it: ten for one CPU (karpenter
-// v1.14.1, GetTypedBucketConfigs in pkg/utils/controller). Conflicting writes cause retries, and a
+// v1.15.0, GetTypedBucketConfigs in pkg/utils/controller). Conflicting writes cause retries, and a
 // burst of hundreds of nodes has many of them. The other controllers keep one CPU, because more
 // workers would only use memory.
 func withMoreWorkers(ctx context.Context, c controller.Controller) context.Context {
@@ -255,7 +258,7 @@ func register(ctx context.Context, mgr manager.Manager, all ...controller.Contro
 	return nil
 }
 
-// indexFields adds the field indexes that Karpenter uses (karpenter v1.14.1, setupIndexers in
+// indexFields adds the field indexes that Karpenter uses (karpenter v1.15.0, setupIndexers in
 // pkg/operator/operator.go, which is not exported).
 func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 	var none karpv1.NodeClassReference // indexes are computed in a goroutine of the cache, where a panic ends the process
@@ -300,7 +303,7 @@ func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 
 // bufferTrigger makes Karpenter plan again when nodes start or stop providing the capacity of a
 // CapacityBuffer, which it would otherwise notice too late. When Karpenter plans, it records by
-// provider ID which nodes provide it, and treats others without pods as empty (karpenter v1.14.1,
+// provider ID which nodes provide it, and treats others without pods as empty (karpenter v1.15.0,
 // Provisioner.Reconcile in pkg/controllers/provisioning). But a node has only a pending ID until its
 // NodeClaim has its machine, and the end of a buffer does not make Karpenter plan.
 type bufferTrigger struct {
@@ -375,40 +378,4 @@ func (c claimClient) Get(ctx context.Context, key client.ObjectKey, o client.Obj
 		simulate.DefaultPod(&o.Spec.Template.Spec)
 	}
 	return nil
-}
-
-// seedSweeper works around kubernetes-sigs/karpenter#3176, which karpenter v1.14.3 fixes: the
-// provisioner adds a NodeClaim that it created to Karpenter's state. If the NodeClaim was deleted
-// before that, the entry stays forever without a provider ID. Karpenter then considers its state
-// incomplete, and plans nothing until a restart.
-//
-// Some time after each creation, seedSweeper removes the entry if the API server does not have the
-// NodeClaim.
-type seedSweeper struct {
-	client  client.Client
-	cluster *state.Cluster
-}
-
-// sweepAfter is longer than the provisioner needs from the creation of a NodeClaim to its entry.
-const sweepAfter = 15 * time.Second
-
-func (s *seedSweeper) Register(_ context.Context, mgr ctrl.Manager) error {
-	later := handler.Funcs{
-		CreateFunc: func(_ context.Context, ev event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ev.Object)}, sweepAfter)
-		},
-	}
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("nodeclaim.seedsweeper").
-		Watches(&karpv1.NodeClaim{}, later).
-		Complete(s)
-}
-
-func (s *seedSweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var nc karpv1.NodeClaim
-	err := s.client.Get(ctx, req.NamespacedName, &nc)
-	if apierrors.IsNotFound(err) && s.cluster.NodeClaimExists(req.Name) {
-		s.cluster.DeleteNodeClaim(req.Name)
-	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

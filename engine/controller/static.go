@@ -41,7 +41,7 @@ import (
 )
 
 // staticPools wraps Karpenter's controller static.provisioning, which creates the NodeClaims of
-// NodePools with replicas. There are two reasons (karpenter v1.14.1):
+// NodePools with replicas (karpenter v1.15.0).
 //
 // Karpenter creates the next NodeClaim as soon as one is deleted, and plans nothing for any NodePool
 // while there is a NodeClaim without a provider ID (Cluster.Synced in
@@ -49,12 +49,7 @@ import (
 // NodeClaims endlessly, and no other NodePool would get a node. Here a NodePool waits after each
 // failure, longer each time, and then retries with one NodeClaim.
 //
-// Karpenter reserves the NodeClaims that it is about to create in an entry of its state, and removes
-// the entry with the last NodeClaim of a NodePool. If a NodeClaim cannot be created at that time,
-// Karpenter dereferences nil (NodePoolState.ReleaseNodeCount in
-// pkg/controllers/state/statenodepool.go). Here the entry is kept.
-//
-// Both rely on the limit of nodes that Karpenter sees, because StaticDrift also reserves by it.
+// The number that it may create is shown to Karpenter as the limit of nodes, by which StaticDrift reserves, too.
 //
 // When the provider ID of a NodeClaim changes, Karpenter's state removes the NodeClaim, and adds it
 // again (newStateFromNodeClaim in pkg/controllers/state/cluster.go). The same event triggers
@@ -77,10 +72,6 @@ type staticPools struct {
 func newStaticPools(c client.Client, recorder k8sevents.EventRecorder, clk clock.PassiveClock) *staticPools {
 	return &staticPools{client: c, events: recorder, clock: clk, pools: map[string]*backoff{}}
 }
-
-// keeper is the name of a NodeClaim that Karpenter's state lists as being deleted while the process
-// runs. No object can have this name.
-const keeper = "lkeplan/keeper"
 
 // Register implements operatorpkg's Controller.
 func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
@@ -283,7 +274,6 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backof
 		return b, 0, nil
 	}
 	count := s.cluster.NodePoolState
-	count.MarkNodeClaimDeleting(pool.Name, keeper)
 	active, deleting, pending := count.GetNodeCount(pool.Name)
 	if int64(active+pending) >= *pool.Spec.Replicas {
 		// Only drift reserves now, and StaticDrift does not release unused reservations.
@@ -301,7 +291,6 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backof
 	more = b.allows(waiting, s.clock.Now())
 	bound := *resource.NewQuantity(int64(active+deleting+pending+more), resource.DecimalSI)
 	if limit, ok := pool.Spec.Limits[resources.Node]; ok {
-		limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter also counts the keeper
 		if limit.Cmp(bound) < 0 {
 			bound = limit
 		}

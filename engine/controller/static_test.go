@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	k8sevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -444,43 +442,6 @@ func TestDriftWaitsWithItsPool(t *testing.T) {
 	}
 }
 
-// TestKarpenterSurvivesLastNodeClaim: it goes while the API server refuses the next one. Karpenter
-// would crash: its goroutine dereferences nil.
-func TestKarpenterSurvivesLastNodeClaim(t *testing.T) {
-	handlers := utilruntime.PanicHandlers
-	t.Cleanup(func() { utilruntime.PanicHandlers = handlers })
-	panics := make(chan any, 1)
-	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, why any) {
-		panics <- why
-		runtime.Goexit() // and the process continues
-	}}
-
-	ctx := options.ToContext(t.Context(), Karpenter{}.options())
-	lose := func(w *staticWorld) {
-		w.cluster.SetSynced(true)
-		w.refusing = func() error {
-			w.cluster.NodePoolState.Cleanup("last")
-			return errors.New("the API server is busy")
-		}
-		w.cluster.NodePoolState.SetNodeClaimMapping("a", "last")
-		w.cluster.NodePoolState.MarkNodeClaimDeleting("a", "last")
-	}
-	w := newStaticWorld(t, staticPool("a", 1))
-	lose(w)
-	_, err := w.karpenter.Reconcile(ctx, staticPool("a", 1))
-	select {
-	case <-panics:
-	case <-time.After(10 * time.Second):
-		t.Errorf("alone it does not panic, %v: if Karpenter has fixed this, the keeper can be deleted", err)
-	}
-	w = newStaticWorld(t, staticPool("a", 1))
-	lose(w)
-	_, err = w.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "a"}})
-	if err == nil || !strings.Contains(err.Error(), "busy") || len(panics) > 0 {
-		t.Errorf("with the keeper: %v, and it panics %d times", err, len(panics))
-	}
-}
-
 // TestStaticPoolsCountNodeClaimsWhoseIDsChange: Karpenter's state removes such a NodeClaim for a moment. If nodes are
 // counted then, another NodeClaim is created, or the limit of the pool exceeded.
 func TestStaticPoolsCountNodeClaimsWhoseIDsChange(t *testing.T) {
@@ -498,12 +459,13 @@ func TestStaticPoolsCountNodeClaimsWhoseIDsChange(t *testing.T) {
 			return w.made - before, err
 		}},
 		"by StaticDrift": {pool: limited, replaced: true, count: func(w *staticWorld) (int, error) {
-			drift := countedDrift{disruption.NewStaticDrift(w.cluster, nil, &linode.Provider{}), w.staticPools}
+			drift := countedDrift{disruption.NewStaticDrift(w.cluster, nil, &linode.Provider{}, noEvents{}), w.staticPools}
 			var list karpv1.NodePoolList
 			if err := (claimClient{w.server, "us-ord", w.staticPools}).List(ctx, &list); err != nil {
 				return 0, err
 			}
-			commands, err := drift.ComputeCommands(ctx, map[string]int{"a": 1}, &disruption.Candidate{NodePool: &list.Items[0]})
+			node := &state.StateNode{Node: &corev1.Node{}, NodeClaim: &w.all()[0]}
+			commands, err := drift.ComputeCommands(ctx, map[string]int{"a": 1}, &disruption.Candidate{StateNode: node, NodePool: &list.Items[0]})
 			return len(commands), err
 		}},
 	} {

@@ -100,7 +100,7 @@ func unknownPlanLabel(label string) string {
 }
 
 // contradictions finds labels of a pool's nodes that its requirements do not allow. Karpenter creates such nodes, and then
-// finds that they have drifted from the requirement (karpenter v1.14.1, areRequirementsDrifted).
+// finds that they have drifted from the requirement (karpenter v1.15.0, areRequirementsDrifted).
 func contradictions(c *checker, p *pool) {
 	template := p.Spec.Template
 	asks := c.requirements(template.Spec.Requirements)

@@ -200,7 +200,7 @@ func minValues(c *checker, p *pool) {
 		c.report(p.object.Addr, p.requirementPath(key),
 			"%d different values of %s are required, but the plan types that the pool allows (%s) have %d. This pool never "+
 				"gets nodes. Lower the number, or allow more plan types.",
-			*p.requirements.Get(key).MinValues, short(key), joined(names(p.plans)), missing[key])
+			*p.requirements.Get(key).MinValues(), short(key), joined(names(p.plans)), missing[key])
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 )
 
 // equals finds pools that fit the same pods and have no order. Karpenter then uses the pool whose name is last in the alphabet
-// (karpenter v1.14.1, OrderByWeight), which is rarely intended.
+// (karpenter v1.15.0, OrderByWeight), which is rarely intended.
 func equals(c *checker) {
 	looks, pairs := mostLooks, mostPairs
 	for _, group := range groups(c.pools, func(p *pool) string { return fmt.Sprint(weight(p), " ", taintKey(p)) }) {

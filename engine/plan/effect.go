@@ -35,7 +35,7 @@ func effectsOf(before, after object) func(path string) outcome {
 }
 
 // replacePart replaces the whole part of a template that contains a path, and reports whether such a part is in the hash.
-// Karpenter replaces nodes whose hash differs from that of the pool (karpenter v1.14.1, areStaticFieldsDrifted).
+// Karpenter replaces nodes whose hash differs from that of the pool (karpenter v1.15.0, areStaticFieldsDrifted).
 func replacePart(path string, of, by *karpv1.NodeClaimTemplate) bool {
 	in := func(part string) bool { return strings.HasPrefix(path, "spec.template."+part) }
 	switch {
@@ -104,7 +104,7 @@ func poolEffects(old, changed object) func(string) outcome {
 			return outcome{effect: InPlace, relabels: true}
 		}
 		if path == "spec.replicas" && after.Spec.Replicas != nil && *after.Spec.Replicas < ptr.Deref(before.Spec.Replicas, 0) {
-			// Karpenter deletes them immediately, regardless of budgets (karpenter v1.14.1, controllers/static/deprovisioning).
+			// Karpenter deletes them immediately, regardless of budgets (karpenter v1.15.0, controllers/static/deprovisioning).
 			return outcome{effect: DeleteNodes}
 		}
 		if replaced := before.DeepCopy(); replacePart(path, &replaced.Spec.Template, &after.Spec.Template) {
@@ -126,7 +126,7 @@ func poolEffects(old, changed object) func(string) outcome {
 }
 
 // misfits returns the keys of requirements that nodes which matched before may no longer match: Karpenter compares the new
-// requirements with the labels of each node (karpenter v1.14.1, areRequirementsDrifted).
+// requirements with the labels of each node (karpenter v1.15.0, areRequirementsDrifted).
 func misfits(before, after object) map[string]bool {
 	misfit, old := map[string]bool{}, before.requirements()
 	for key, want := range after.requirements() {
@@ -134,14 +134,13 @@ func misfits(before, after object) map[string]bool {
 		// What was allowed and still is, is all that was allowed: no node falls
 		// out.
 		both := have.Intersection(want)
-		have.MinValues, both.MinValues = nil, nil
 		misfit[key] = !old.Has(key) || have.String() != both.String() || allowsNone(have) && !allowsNone(want)
 	}
 	return misfit
 }
 
 // allowsNone reports whether a node without the label matches (karpenter
-// v1.14.1, Requirements.Compatible).
+// v1.15.0, Requirements.Compatible).
 func allowsNone(r *scheduling.Requirement) bool {
 	return r.Operator() == corev1.NodeSelectorOpNotIn || r.Operator() == corev1.NodeSelectorOpDoesNotExist
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // A consolidation is which nodes of a pool Karpenter removes or replaces to save money. Each value includes the previous
-// ones (karpenter v1.14.1, ShouldDisrupt of emptiness and consolidation; Balanced is a subset of
+// ones (karpenter v1.15.0, ShouldDisrupt of emptiness and consolidation; Balanced is a subset of
 // WhenEmptyOrUnderutilized).
 type consolidation int
 
@@ -95,14 +95,14 @@ func requirementOf(path string) (key string, ok bool) {
 // widens reports whether a pool allows nodes, by a key, that it did not allow before. Karpenter
 // replaces under-utilized nodes by cheaper ones of those that the pool allows.
 func widens(before, after *karpv1.NodePool, key string) bool {
-	have := scheduling.NewNodeSelectorRequirementsWithMinValues(before.Spec.Template.Spec.Requirements...).Get(key)
-	want := scheduling.NewNodeSelectorRequirementsWithMinValues(after.Spec.Template.Spec.Requirements...).Get(key)
-	if have.MinValues != nil && (want.MinValues == nil || *want.MinValues < *have.MinValues) {
+	old, now := before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements
+	had := scheduling.NewNodeSelectorRequirementsWithMinValues(old...).Get(key).MinValues()
+	wants := scheduling.NewNodeSelectorRequirementsWithMinValues(now...).Get(key).MinValues()
+	if had != nil && (wants == nil || *wants < *had) {
 		return true // a replacement needs fewer remaining plan types
 	}
-	both := have.Intersection(want)
-	want.MinValues, both.MinValues = nil, nil
-	return want.String() != both.String()
+	want := labelRequirements(now).Get(key)
+	return want.String() != labelRequirements(old).Get(key).Intersection(want).String()
 }
 
 // asStrict reports whether budgets are plainly as strict as others: each of the others is among them, or one that is
@@ -149,7 +149,7 @@ type loosener struct {
 
 // loosenOthers applies the effects of other objects to the pools that exist before and after a change:
 //   - An overlay, or a new order of the pools by weight, changes which machines are cheaper, for the nodes of all pools: a
-//     replacement may be in any pool (karpenter v1.14.1, SimulateScheduling).
+//     replacement may be in any pool (karpenter v1.15.0, SimulateScheduling).
 //   - The same goes for a label that changes in place, if an overlay selects by it.
 //   - Without the capacity of a buffer, nodes become empty, or their pods fit on fewer machines.
 //   - A class may allow consolidation at more times, or for a smaller saving.
@@ -274,7 +274,7 @@ func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]
 	}
 }
 
-// triedBefore reports whether Karpenter tries to make a node of a pool before one of another (karpenter v1.14.1, OrderByWeight).
+// triedBefore reports whether Karpenter tries to make a node of a pool before one of another (karpenter v1.15.0, OrderByWeight).
 func triedBefore(pool, other *karpv1.NodePool) bool {
 	return cmp.Or(cmp.Compare(ptr.Deref(pool.Spec.Weight, 0), ptr.Deref(other.Spec.Weight, 0)), cmp.Compare(pool.Name, other.Name)) > 0
 }
@@ -425,7 +425,7 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 }
 
 // byWeight are the names of pools among objects, and of other pools, in the order in which
-// Karpenter tries them (karpenter v1.14.1, OrderByWeight).
+// Karpenter tries them (karpenter v1.15.0, OrderByWeight).
 func byWeight(objects, others []object, some func(object) bool) (names []string) {
 	weights := map[string]int32{}
 	for _, o := range slices.Concat(objects, others) {
@@ -442,7 +442,7 @@ func byWeight(objects, others []object, some func(object) bool) (names []string)
 }
 
 // shrinksBuffer reports whether a buffer may keep less capacity than before. Its capacity is for the larger number of pods
-// of replicas and percentage, or else for the number that limits allow, and never more than that (karpenter v1.14.1,
+// of replicas and percentage, or else for the number that limits allow, and never more than that (karpenter v1.15.0,
 // computeReplicas of the capacity buffer).
 func shrinksBuffer(before, after map[string]any) bool {
 	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")

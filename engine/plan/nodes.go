@@ -102,7 +102,7 @@ type Held struct {
 }
 
 // SetImpact sets what happens to the nodes of each changed pool, as Diff does for the nodes of its states. A node rolls if
-// it drifts from the new objects and did not drift from the old ones, by the comparisons of Karpenter (karpenter v1.14.1,
+// it drifts from the new objects and did not drift from the old ones, by the comparisons of Karpenter (karpenter v1.15.0,
 // drift.go in pkg/controllers/nodeclaim/disruption) and of the provider.
 func (p *Plan) SetImpact(base, head State) error {
 	before, err := sideOf(base)

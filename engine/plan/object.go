@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
@@ -63,12 +64,21 @@ func differ(before, after object) bool {
 	return before.hash() != after.hash()
 }
 
-// requirements returns the requirements of a pool; none if the pool is unknown.
+// requirements returns the requirements of a pool without their minValues, which concern no label of a node; none if
+// the pool is unknown.
 func (o object) requirements() scheduling.Requirements {
 	if o.pool == nil {
 		return scheduling.NewRequirements()
 	}
-	return scheduling.NewNodeSelectorRequirementsWithMinValues(o.pool.Spec.Template.Spec.Requirements...)
+	return labelRequirements(o.pool.Spec.Template.Spec.Requirements)
+}
+
+func labelRequirements(written []karpv1.NodeSelectorRequirementWithMinValues) scheduling.Requirements {
+	all := slices.Clone(written)
+	for i := range all {
+		all[i].MinValues = nil
+	}
+	return scheduling.NewNodeSelectorRequirementsWithMinValues(all...)
 }
 
 // classRef is the name of the node class of a pool; "" if unknown.

@@ -19,7 +19,7 @@ import (
 // MarkRemoval returns the live NodePool to apply so that it creates no nodes and drains its nodes. It has the UID of the
 // object, so that no other object is changed.
 //
-// In karpenter v1.14.1, a limit of zero nodes keeps the scheduler from creating nodes (addToNewNodeClaim), and does not
+// In karpenter v1.15.0, a limit of zero nodes keeps the scheduler from creating nodes (addToNewNodeClaim), and does not
 // affect pods that fit in other pools. An annotation of the template is in the hash, so each node drifts
 // (areStaticFieldsDrifted): it drains within the budgets and the PodDisruptionBudgets of its pods, after other pools have
 // created the nodes that its pods need. A node whose pods fit nowhere else stays (Drift.ComputeCommands). A pool with

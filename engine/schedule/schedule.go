@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Parse reads the schedule of a budget, in UTC, as Karpenter does (v1.14.1, Budget.IsActive). The error
+// Parse reads the schedule of a budget, in UTC, as Karpenter does (v1.15.0, Budget.IsActive). The error
 // names the field that is invalid.
 func Parse(text string) (*cron.SpecSchedule, error) {
 	s, err := parse(text)

@@ -127,7 +127,7 @@ func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 
 // emptyDaemon is a DaemonSet for all nodes whose pods request nothing. Karpenter takes a plan type for which no DaemonSet is
 // for one that it has not looked at yet, so that the order of a map decides what a node is chosen for
-// (karpenter v1.14.1, addDaemonRequests; kubernetes-sigs/karpenter#2975).
+// (karpenter v1.15.0, addDaemonRequests; kubernetes-sigs/karpenter#2975).
 func emptyDaemon() *appsv1.DaemonSet {
 	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "lkeplan-no-requests"}}
 	set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}

@@ -322,7 +322,7 @@ func checkSpread(c corev1.TopologySpreadConstraint) error {
 		return errors.New("topologyKey is missing")
 	case c.WhenUnsatisfiable != corev1.DoNotSchedule && c.WhenUnsatisfiable != corev1.ScheduleAnyway:
 		return fmt.Errorf("whenUnsatisfiable is %q, but must be DoNotSchedule or ScheduleAnyway", c.WhenUnsatisfiable)
-	case len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil: // Karpenter (v1.14.1) would panic
+	case len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil: // Karpenter (v1.15.0) would panic
 		return errors.New("matchLabelKeys needs a labelSelector")
 	case c.MinDomains != nil && *c.MinDomains < 1:
 		return fmt.Errorf("minDomains is %d, but must be more than zero", *c.MinDomains)

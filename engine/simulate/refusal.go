@@ -63,7 +63,7 @@ func (r Refusal) Shown() (reasons []Reason) {
 // explainer describes why pods are unschedulable. Karpenter decides; details that its errors leave out, or write in a random
 // order, are computed again from pools, plan types and limits.
 //
-// Karpenter v1.14.1 has no types for most of these errors (its topologyError is not exported, and limits, taints and labels
+// Karpenter v1.15.0 has no types for most of these errors (its topologyError is not exported, and limits, taints and labels
 // are plain texts): they are distinguished by the start of their texts.
 type explainer struct {
 	*cluster

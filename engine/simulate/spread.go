@@ -17,7 +17,7 @@ import (
 // spread places pods that Karpenter leaves without a node because of how they spread over nodes. They go to existing nodes. It
 // reports whether it placed any.
 //
-// To Karpenter (v1.14.1, TopologyGroup.domainMinCount) a node without such pods can always be made, so that no node may
+// To Karpenter (v1.15.0, TopologyGroup.domainMinCount) a node without such pods can always be made, so that no node may
 // have more of them than maxSkew. If none can be made, because of a limit, the scheduler of Kubernetes compares the
 // existing nodes, and puts the pods on them. All other rules for a pod are left to Karpenter's scheduler.
 func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed bool, err error) {
@@ -46,7 +46,7 @@ func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed boo
 			continue
 		}
 		w.store.Bind(pod, node)
-		if err := known.UpdatePod(ctx, pod); err != nil {
+		if err := known.UpdatePod(settings(ctx), pod); err != nil {
 			return placed, err
 		}
 		placed = true
@@ -57,7 +57,7 @@ func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed boo
 const beyondSkew = "its pods spread over nodes, and each node already has as many of them as maxSkew allows."
 
 // withinSkew divides pods that Karpenter plans for a node with the pods that it has already: into those that keep to maxSkew, and
-// those that do not. Karpenter (v1.14.1, Topology.Update) starts to count anew when it relaxes what a pod prefers, such as that it
+// those that do not. Karpenter (v1.15.0, Topology.Update) starts to count anew when it relaxes what a pod prefers, such as that it
 // tolerates a taint PreferNoSchedule, and does not count the pods that it has planned before. The scheduler of Kubernetes
 // does not run them there.
 func withinSkew(planned, has []*corev1.Pod) (within, beyond []*corev1.Pod) {

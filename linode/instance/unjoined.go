@@ -25,7 +25,7 @@ import (
 
 const (
 	joinsWithin = 3 * time.Minute  // a machine boots in two
-	givenUpIn   = 15 * time.Minute // by Karpenter (v1.14.1, registrationTimeout in its nodeclaim/lifecycle/liveness.go)
+	givenUpIn   = 15 * time.Minute // by Karpenter (v1.15.0, registrationTimeout in its nodeclaim/lifecycle/liveness.go)
 
 	clocksDiffer = 30 * time.Second // the API server's and Karpenter's
 

@@ -15,7 +15,7 @@ import (
 // Retired makes types of the plan types that NodeClaims have and a Set does not: the
 // price list that a controller starts with may lack a plan that Linode no longer
 // sells, or that is newer than the built-in list. Karpenter replaces nodes whose type
-// it is not told of (karpenter v1.14.1, instanceTypeNotFound in
+// it is not told of (karpenter v1.15.0, instanceTypeNotFound in
 // pkg/controllers/nodeclaim/disruption), which is not wanted.
 type Retired struct {
 	mu    sync.Mutex

@@ -301,7 +301,7 @@ func TestPlanWithoutPriceIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestTypesHaveOneValueForEachLabel: Karpenter v1.14.1 counts for
+// TestTypesHaveOneValueForEachLabel: Karpenter v1.15.0 counts for
 // minValues also those values of a type that the NodePool excludes. A type with
 // one value for each label has none.
 func TestTypesHaveOneValueForEachLabel(t *testing.T) {

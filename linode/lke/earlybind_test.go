@@ -233,7 +233,7 @@ func TestNodeOfUnlistedPool(t *testing.T) {
 	}
 }
 
-// TestNodeBelongsToKarpenterFromTheStart: Karpenter v1.14.1 repairs no node that gets the
+// TestNodeBelongsToKarpenterFromTheStart: Karpenter v1.15.0 repairs no node that gets the
 // label of its class, by which Karpenter knows its nodes, after its conditions
 // have converged.
 func TestNodeBelongsToKarpenterFromTheStart(t *testing.T) {

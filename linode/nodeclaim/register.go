@@ -47,7 +47,7 @@ const extendAfter = 5 * time.Minute
 
 // Extend restarts Karpenter's time for a claim to register, and reports whether it did: not if little of it
 // is over or the claim has registered. Karpenter deletes a claim whose Node has not registered for 15
-// minutes, which it counts from when the condition Registered was set last (karpenter v1.14.1,
+// minutes, which it counts from when the condition Registered was set last (karpenter v1.15.0,
 // pkg/controllers/nodeclaim/lifecycle/liveness.go).
 func Extend(ctx context.Context, c client.Client, nc *karpv1.NodeClaim) (extended bool, err error) {
 	later := nc.DeepCopy()

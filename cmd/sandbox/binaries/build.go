@@ -157,7 +157,8 @@ func (j job) run(ctx context.Context, stdout io.Writer, goCommand string, args .
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, goCommand, args...)
 	cmd.Dir = j.dir
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	// The toolchain that built the sandbox, which the digest names, has compiled what these programs share with it.
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOTOOLCHAIN="+goVersion())
 	cmd.Stdout, cmd.Stderr = stdout, log
 	// The go command has compilers as children; a cancelled build ends them all.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -14,6 +14,12 @@ func toolchain() string {
 	return strings.Join([]string{runtime.Version(), runtime.GOOS, runtime.GOARCH}, " ")
 }
 
+// goVersion is the version of Go that built this program, such as go1.27.3.
+func goVersion() string {
+	version, _, _ := strings.Cut(runtime.Version(), " ")
+	return version
+}
+
 // digest names a build of the module: it changes with everything that changes the
 // result, and with nothing else.
 func (m Module) digest(toolchain string) (string, error) {

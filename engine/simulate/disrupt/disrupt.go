@@ -148,7 +148,7 @@ func (r *round) method(kind Kind) disruption.Method {
 	case Empty:
 		return disruption.NewEmptiness(shared, disruption.WithValidator(unchanged{}))
 	case StaticDrift:
-		return disruption.NewStaticDrift(r.State, r.provisioner, r.Provider)
+		return disruption.NewStaticDrift(r.State, r.provisioner, r.Provider, r.blocked)
 	case Drift:
 		return disruption.NewDrift(r.Client, r.State, r.provisioner, r.blocked, r.Clock)
 	case Multi:
@@ -316,7 +316,7 @@ func reasonOf(message string) string {
 	return ""
 }
 
-// messages are Karpenter's messages (v1.14.1, package disruption), and what they mean.
+// messages are Karpenter's messages (v1.15.0, package disruption), and what they mean.
 var messages = []struct {
 	said  *regexp.Regexp
 	means string // with the groups of the message

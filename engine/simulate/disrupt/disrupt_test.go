@@ -87,7 +87,7 @@ func TestCountAllowed(t *testing.T) {
 	}
 }
 
-// TestBlockedReasons: what Karpenter v1.14.1 says of nodes that stay.
+// TestBlockedReasons: what Karpenter v1.15.0 says of nodes that stay.
 func TestBlockedReasons(t *testing.T) {
 	for message, want := range map[string]string{
 		`Can't remove without creating 2 candidates`:                 "the pods of a node would need 2 new nodes, and Karpenter creates at most one",

@@ -11,6 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -81,8 +82,9 @@ func TestGate(t *testing.T) {
 
 // TestOnlyConsolidationIsGated: drift is a change that a commit asks for.
 func TestOnlyConsolidationIsGated(t *testing.T) {
+	ctx := options.ToContext(t.Context(), &options.Options{})
 	gated := map[bool]int{}
-	for _, m := range disruption.NewMethods(nil, nil, nil, nil, nil, nil, nil) {
+	for _, m := range disruption.NewMethods(ctx, nil, nil, nil, nil, nil, nil, nil) {
 		_, is := Gate(m, nil, time.Now).(*gate)
 		gated[is]++
 		if drift := m.Reason() == karpv1.DisruptionReasonDrifted; drift == is {

@@ -1,5 +1,5 @@
 module sandbox.invalid/karpenter
 
-go 1.26.6
+go 1.26.9
 
-require sigs.k8s.io/karpenter v1.14.1
+require sigs.k8s.io/karpenter v1.15.0

@@ -10,11 +10,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// This file holds what the provider does, or is, because of bugs of Karpenter
-// v1.14.1 that v1.14.3 mends. Others are repaired by seedSweeper and staticPools, in engine.
-
-// TestARefusalIsNotInstant: a NodeClaim that goes while Karpenter makes others of
-// its batch may stay in Karpenter's state forever.
+// TestARefusalIsNotInstant: a NodeClaim that is deleted while Karpenter creates others of its batch stops all of
+// Karpenter's planning for 15 seconds.
 func TestARefusalIsNotInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := readyClass()

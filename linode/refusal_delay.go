@@ -8,11 +8,10 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
 
-// delayRefusal delays an error after which Karpenter deletes a NodeClaim, until the claim
-// is two seconds old. Karpenter v1.14.1 has a bug if a claim is deleted while
-// it still creates others of the same batch, which takes it milliseconds: its state
-// may keep the deleted claim forever, so that it plans nothing more
-// (kubernetes-sigs/karpenter#3176, see also seedSweeper in engine/controller). v1.14.3 fixes it.
+// delayRefusal delays an error after which Karpenter deletes a NodeClaim, until the claim is two seconds old. If a claim
+// is deleted while Karpenter still creates others of the same batch, which takes it milliseconds, its state keeps the
+// deleted claim, and it plans nothing for any NodePool until its garbage collection 15 seconds later
+// (kubernetes-sigs/karpenter#3176; karpenter v1.15.0, pkg/controllers/state/nodeclaimgc).
 func delayRefusal(ctx context.Context, nc *karpv1.NodeClaim, err error) error {
 	if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
 		return err
