@@ -248,8 +248,7 @@ func drawMovesWorld(r *rand.Rand, i int) movesWorld {
 		{name: "the policy WhenEmpty", before: empty, after: empty + cheap},
 		{name: "consolidation that is off", before: home(some, "", never), after: home(some, "", never) + cheap},
 		{name: "an overlay that makes plan types dear", before: small, after: small + overlay("cpu = 8", "9")},
-		// A lower price would let Karpenter replace a node by one of its own plan type, if the price changes while it compares.
-		{name: "an overlay of the own plan type", before: small, after: small + overlay("cpu = 2", "0.06")},
+		{name: "an overlay of the own plan type", before: small, after: small + overlay("cpu = 2", "0.02")},
 		{name: "a label in place that no overlay selects", before: tier("iron") + overlay("\"example.com/tier\" = \"lead\", cpu = 4", "0.001"),
 			after: tier("gold") + overlay("\"example.com/tier\" = \"lead\", cpu = 4", "0.001")},
 		{name: "a pool that was tried last is deleted", before: late + more(other, weight(50)), after: late},

@@ -2,9 +2,11 @@ package disrupt
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
@@ -60,8 +62,8 @@ func (g *gate) ShouldDisrupt(ctx context.Context, c *disruption.Candidate) bool 
 	return err == nil && p.Open(c.NodeClaim.CreationTimestamp.Time, g.now())
 }
 
-// ComputeCommands implements disruption.Method. It leaves out the nodes of a command that saves too little, and tries
-// again: Karpenter stops at the first command that it finds. Empty nodes move no pods, and any saving is worth it.
+// ComputeCommands implements disruption.Method. It leaves out the nodes of a command that saves nothing or too little, and
+// tries again: Karpenter stops at the first command that it finds. Empty nodes move no pods, and any saving is worth it.
 func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, candidates ...*disruption.Candidate,
 ) ([]disruption.Command, error) {
 	for {
@@ -71,7 +73,7 @@ func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, cand
 		}
 		small := map[string]bool{}
 		commands = slices.DeleteFunc(commands, func(c disruption.Command) bool {
-			if c.Decision() == disruption.NoOpDecision || g.worth(ctx, c) {
+			if c.Decision() == disruption.NoOpDecision || cheaper(c) && g.worth(ctx, c) {
 				return false
 			}
 			for _, candidate := range c.Candidates {
@@ -87,6 +89,27 @@ func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, cand
 			return nil, nil
 		}
 	}
+}
+
+// cheaper removes from the plan types of a command those that cost as much as one of its nodes, and reports whether any is
+// left. Karpenter reads the price of a node before it reads the prices of plan types (karpenter v1.15.0, computeConsolidation,
+// filterOutSameInstanceType). If the price of an overlay falls in between, a node of the same pool and plan type seems to be
+// cheaper than the node. In one pool, a plan type has one price.
+func cheaper(c disruption.Command) bool {
+	for _, r := range c.Replacements {
+		most := math.MaxFloat64
+		for _, it := range r.InstanceTypeOptions {
+			if slices.ContainsFunc(c.Candidates, func(n *disruption.Candidate) bool {
+				return n.Labels()[karpv1.NodePoolLabelKey] == r.NodePoolName && n.Labels()[corev1.LabelInstanceTypeStable] == it.Name
+			}) {
+				most = min(most, it.Offerings.Launchable().WorstLaunchPrice(r.Requirements))
+			}
+		}
+		if _, err := r.RemoveInstanceTypeOptionsByPriceAndMinValues(r.Requirements, most); err != nil || len(r.InstanceTypeOptions) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // worth reports whether a command saves what the classes of all its nodes ask for.

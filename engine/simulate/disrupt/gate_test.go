@@ -3,15 +3,21 @@ package disrupt
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
+	pscheduling "sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -20,15 +26,22 @@ import (
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 // method is a method of Karpenter that disrupts each candidate alone, in order.
-type method struct{ disruption.Method }
+type method struct {
+	disruption.Method
+	replacement func(*disruption.Candidate) *disruption.Replacement
+}
 
 func (method) ShouldDisrupt(context.Context, *disruption.Candidate) bool { return true }
 
-func (method) ComputeCommands(_ context.Context, _ map[string]int, candidates ...*disruption.Candidate) ([]disruption.Command, error) {
+func (m method) ComputeCommands(_ context.Context, _ map[string]int, candidates ...*disruption.Candidate) ([]disruption.Command, error) {
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	return []disruption.Command{{Candidates: candidates[:1]}}, nil
+	command := disruption.Command{Candidates: candidates[:1]}
+	if m.replacement != nil {
+		command.Replacements = []*disruption.Replacement{m.replacement(candidates[0])}
+	}
+	return []disruption.Command{command}, nil
 }
 
 // candidate is a node of a class, which is created at noon; without it its price is saved.
@@ -77,6 +90,65 @@ func TestGate(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 			t.Errorf("%v %s", err, diff)
 		}
+	}
+}
+
+// TestNodesAreNotReplacedByTheirOwnPlanType: if the price of a plan type falls after Karpenter has read that of a node, the same
+// plan type seems to be cheaper. Only plan types that cost less than it take the place of the node.
+func TestNodesAreNotReplacedByTheirOwnPlanType(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pool      string
+		prices    map[string]float64 // of the plan types that Karpenter finds cheaper than a node of pool web, with plan type own
+		minValues int
+		want      []string // the plan types that are left; none if the node stays
+	}{
+		"the same":                      {"web", map[string]float64{"own": 1}, 0, nil},
+		"the same, and a cheaper one":   {"web", map[string]float64{"own": 2, "small": 1}, 0, []string{"small"}},
+		"the same, and dearer ones":     {"web", map[string]float64{"own": 2, "large": 3, "equal": 2}, 0, nil},
+		"fewer cheaper ones than asked": {"web", map[string]float64{"own": 2, "small": 1}, 2, nil},
+		"others":                        {"web", map[string]float64{"large": 3, "small": 1}, 0, []string{"large", "small"}},
+		"the same of another pool":      {"cheap", map[string]float64{"own": 2, "large": 3}, 0, []string{"large", "own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			replacement := func(*disruption.Candidate) *disruption.Replacement {
+				asked++
+				nc := &pscheduling.NodeClaim{}
+				nc.NodePoolName, nc.Requirements = tc.pool, scheduling.NewRequirements()
+				if tc.minValues > 0 {
+					nc.Requirements.Add(scheduling.NewRequirementWithFlexibility(corev1.LabelInstanceTypeStable, corev1.NodeSelectorOpExists, &tc.minValues))
+				}
+				for _, plan := range slices.Sorted(maps.Keys(tc.prices)) {
+					offering := &cloudprovider.Offering{Price: tc.prices[plan], Available: true,
+						Requirements: scheduling.NewLabelRequirements(map[string]string{karpv1.CapacityTypeLabelKey: karpv1.CapacityTypeOnDemand})}
+					nc.InstanceTypeOptions = append(nc.InstanceTypeOptions, &cloudprovider.InstanceType{Name: plan, Offerings: cloudprovider.Offerings{offering},
+						Requirements: scheduling.NewLabelRequirements(map[string]string{corev1.LabelInstanceTypeStable: plan})})
+				}
+				return &disruption.Replacement{NodeClaim: nc}
+			}
+			g := &gate{method{replacement: replacement}, func(context.Context, string) (nodeclaim.ConsolidationPolicy, error) {
+				return nodeclaim.ConsolidationPolicy{}, nil
+			}, time.Now}
+			var candidates []*disruption.Candidate
+			for _, node := range []string{"a", "b"} {
+				c := candidate(node, "", 4)
+				c.NodeClaim.Labels = map[string]string{karpv1.NodePoolLabelKey: "web", corev1.LabelInstanceTypeStable: "own"}
+				candidates = append(candidates, c)
+			}
+			commands, err := g.ComputeCommands(t.Context(), nil, candidates...)
+			var got []string
+			for _, command := range commands {
+				for _, it := range command.Replacements[0].InstanceTypeOptions {
+					got = append(got, it.Name)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got)\n%s", err, diff)
+			}
+			if len(tc.want) == 0 && asked != len(candidates) {
+				t.Errorf("%d of %d nodes were tried", asked, len(candidates))
+			}
+		})
 	}
 }
 
