@@ -89,9 +89,12 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 	case err != nil:
 		return plan.Moves{Unknown: "the simulation ends with an error: " + err.Error()}, nil
 	}
-	found := plan.Moves{Known: true}
+	found, joined := plan.Moves{Known: true}, map[string]string{}
+	for _, n := range nodes {
+		joined[n.Name] = n.Node
+	}
 	for _, m := range moved {
-		move := plan.Move{Node: m.Name, Pool: m.Pool, Plan: m.Plan, Pods: m.Pods, Saves: m.Saves.Monthly}
+		move := plan.Move{Node: m.Name, NodeName: joined[m.Name], Pool: m.Pool, Plan: m.Plan, Pods: m.Pods, Saves: m.Saves.Monthly}
 		for _, to := range m.To {
 			move.To = append(move.To, to.Pool+" "+to.Plan)
 		}

@@ -48,6 +48,11 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	if s.Plan != nil {
 		hide(&s.Plan.Summary)
 		s.Plan.Summary = diag.Shorten(s.Plan.Summary, maxSummary)
+		for i := range s.Plan.Moves {
+			m := &s.Plan.Moves[i]
+			hide(&m.NodeClaim, &m.Node, &m.Effect)
+			m.Effect = diag.Shorten(m.Effect, maxField)
+		}
 		left := maxChanges
 		for i := range s.Plan.Changes {
 			c := &s.Plan.Changes[i]
@@ -79,8 +84,8 @@ func (v Variables) masked(np *lkeplanv1alpha1.NodePlan, record Recorder) Recorde
 // maxSummary is the maximum length of a plan's summary, in bytes.
 const maxSummary = 1024
 
-// maxField is the maximum length of a field in a planned change, and maxChanges that of all of
-// them, in bytes.
+// maxField is the maximum length of a field in a planned change, and of the effect on a node; maxChanges is that of all
+// planned changes, in bytes.
 const (
 	maxField   = 512
 	maxChanges = 100_000

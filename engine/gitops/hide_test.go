@@ -107,10 +107,11 @@ func TestPolicyMessagesFitIntoStatus(t *testing.T) {
 func TestTruncationLeavesNoPartOfSecret(t *testing.T) {
 	np := nodePlan("a", "fleet")
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: strings.Repeat("a", maxSummary-8) + "hunter2000",
-		Changes: []lkeplanv1alpha1.PlannedChange{{Fields: []string{strings.Repeat("a", maxField-8) + "hunter2000"}}}}
+		Changes: []lkeplanv1alpha1.PlannedChange{{Fields: []string{strings.Repeat("a", maxField-8) + "hunter2000"}}},
+		Moves:   []lkeplanv1alpha1.PlannedMove{{Effect: strings.Repeat("a", maxField-8) + "hunter2000"}}}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: strings.Repeat("a", maxVerdict-8) + "hunter2000"}}
 	o := Variables{Secrets: []string{"hunter2000"}}.mask(np, outcome{event: strings.Repeat("a", maxEvent-8) + "hunter2000"})
-	for _, text := range []string{np.Status.Plan.Summary, np.Status.Plan.Changes[0].Fields[0], np.Status.Guards[0].Message, diag.Shorten(o.event, maxEvent)} {
+	for _, text := range []string{np.Status.Plan.Summary, np.Status.Plan.Changes[0].Fields[0], np.Status.Plan.Moves[0].Effect, np.Status.Guards[0].Message, diag.Shorten(o.event, maxEvent)} {
 		if strings.Contains(text, "hunt") {
 			t.Errorf("…%s", text[len(text)-20:])
 		}

@@ -24,7 +24,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 			Digest: digest, Revision: revision, Summary: sentence(p),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,
 			NodesRolled: s.NodesRolled.Nodes, NodesDeleted: s.NodesDeleted.Nodes, NodesDrained: s.NodesDrained.Nodes,
-			NodesRemovable: s.NodesRemovable.Nodes,
+			NodesRemovable: s.NodesRemovable.Nodes, Moves: plannedMoves(p),
 		}
 		if p.After.Ceiling.Known() {
 			np.Status.Plan.CostCeiling = p.After.Ceiling.Monthly.String()
@@ -68,6 +68,18 @@ func plannedChanges(p plan.Plan) (list []lkeplanv1alpha1.PlannedChange) {
 		list = append(list, lkeplanv1alpha1.PlannedChange{
 			Object: c.Object, Effect: c.Effect, Fields: c.Fields[:shown], FieldsLeftOut: len(c.Fields) - shown,
 		})
+	}
+	return list
+}
+
+// plannedMoves are the nodes that Karpenter moves because of the plan, from which lkeplan why explains why they go.
+func plannedMoves(p plan.Plan) (list []lkeplanv1alpha1.PlannedMove) {
+	for _, c := range p.Changes {
+		for _, m := range reports.Moves(c) {
+			if len(list) < mostListed {
+				list = append(list, lkeplanv1alpha1.PlannedMove{NodeClaim: m.Node, Node: m.NodeName, Effect: m.Effect})
+			}
+		}
 	}
 	return list
 }

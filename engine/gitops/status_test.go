@@ -7,6 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -25,5 +26,25 @@ func TestPlanFitsIntoComment(t *testing.T) {
 	}
 	if !strings.HasPrefix(text, "<!-- lkeplan:") || !strings.Contains(text, "pool.a_pool_with_a_long_name_0") {
 		t.Errorf("the comment begins with %q", text[:min(len(text), 200)])
+	}
+}
+
+// TestStatusNamesNodesThatMove: with the change that moves them and the saving, at most a hundred.
+func TestStatusNamesNodesThatMove(t *testing.T) {
+	moved := plan.Change{Addr: "pool.web", Kind: "NodePool", Action: plan.Keep, Effect: plan.MayRemove, Loosens: true, Because: []string{"pool.cheap"},
+		Impact: &plan.Impact{Known: true, Of: 120, Removable: 120}}
+	for i := range 120 {
+		moved.Impact.Moves = append(moved.Impact.Moves, plan.Move{Node: fmt.Sprintf("web-%d", i), NodeName: fmt.Sprintf("lke1-%d", i), Pool: "web",
+			Plan: "g6-standard-4", To: []string{"cheap g6-standard-2"}, Pods: 1, Saves: 24 * catalog.Dollar})
+	}
+	var np lkeplanv1alpha1.NodePlan
+	writePlan(&np, plan.Plan{Changes: []plan.Change{{Addr: "pool.cheap", Kind: "NodePool", Action: plan.Create}, moved}}, "main@sha1:1", "sha256:1")
+	if np.Status.Plan == nil || len(np.Status.Plan.Moves) != mostListed {
+		t.Fatalf("the status is %+v", np.Status.Plan)
+	}
+	want := lkeplanv1alpha1.PlannedMove{NodeClaim: "web-0", Node: "lke1-0",
+		Effect: "because of pool.cheap: replaced by cheap g6-standard-2; 1 pod moved; saves $24 a month"}
+	if got := np.Status.Plan.Moves[0]; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -195,7 +195,13 @@ func (w *reader) absent(kind, namespace, name string, names []string) error {
 	if kind == "Node" {
 		events = append(events, w.events.About(cluster.Subject{Kind: "NodeClaim", Name: name})...)
 	}
+	moved := ""
+	if kind == "Node" {
+		moved = w.movedBy(name)
+	}
 	switch unread := w.Unread(cluster.KindEvents); {
+	case moved != "":
+		text += " any more: " + moved
 	case unread != "":
 		text += " now; whether it was removed is unknown: " + unread
 	case kind == "Node" && len(events) == 0:
@@ -204,11 +210,14 @@ func (w *reader) absent(kind, namespace, name string, names []string) error {
 	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(a.Reason == "Finalized", b.Reason == "Finalized") })
 	for _, e := range events {
 		if tells(e.Reason) {
-			return fmt.Errorf("%s any more; the last event about it, at %s, is %s: %q", text,
+			if moved == "" {
+				text += " any more"
+			}
+			return fmt.Errorf("%s; the last event about it, at %s, is %s: %q", text,
 				w.events.LastSeen(e).UTC().Format("2006-01-02 15:04:05 UTC"), e.Reason, diag.Shorten(e.Message, mostSaid))
 		}
 	}
-	if guess := eval.DidYouMean(name, names); guess != "" {
+	if guess := eval.DidYouMean(name, names); guess != "" && moved == "" {
 		text += "." + guess
 	}
 	return errors.New(text)

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -8,6 +9,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/inplace"
@@ -15,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // drifts are what the reasons of drift mean.
@@ -40,6 +43,9 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 	switch {
 	case going.IsTrue():
 		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
+		if reason := karpv1.DisruptionReason(going.Reason); reason == karpv1.DisruptionReasonUnderutilized || reason == karpv1.DisruptionReasonEmpty {
+			texts = append(texts, cmp.Or(w.movedBy(nc.Name), w.unrecorded()))
+		}
 	case !nc.DeletionTimestamp.IsZero():
 		texts = append(texts, fmt.Sprintf("the deletion of NodeClaim %s started %s ago", nc.Name, w.age(nc.DeletionTimestamp.Time)))
 	}
@@ -82,6 +88,32 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 		}
 	}
 	return about, plainly(texts...), nil
+}
+
+// movedBy is the revision for which Karpenter moves a node, by the name of its NodeClaim or its Node, and the saving, as a
+// NodePlan has recorded them; "" if none has.
+func (w *reader) movedBy(name string) string {
+	for _, np := range w.Plans {
+		p := np.Status.Plan
+		if p == nil || p.Revision != np.Status.LastAppliedRevision || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
+			continue // it is not applied
+		}
+		for _, m := range p.Moves {
+			if m.NodeClaim == name || m.Node == name {
+				return fmt.Sprintf("revision %s of NodePlan %s/%s lets Karpenter move the node %s", nodeplan.Short(p.Revision), np.Namespace,
+					np.Name, diag.OneLine(m.Effect))
+			}
+		}
+	}
+	return ""
+}
+
+// unrecorded says of a node that Karpenter moves that no NodePlan has recorded why.
+func (w *reader) unrecorded() string {
+	if unread := w.Unread(cluster.KindPlans); unread != "" {
+		return "whether a commit lets Karpenter move the node is unknown: " + unread
+	}
+	return "whether a commit lets Karpenter move the node is unknown: the last plan of no NodePlan names the node"
 }
 
 // draining reports whether the pool of a claim is draining.

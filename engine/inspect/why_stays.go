@@ -31,7 +31,11 @@ func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error
 		return plainly("its pool was deleted"), nil
 	}
 	pods := w.movable(nc)
-	lines := plainly(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.policy(pool, nc, len(pods)))...)
+	var lines []Line
+	if text := w.movedBy(nc.Name); text != "" {
+		lines = plainly(text)
+	}
+	lines = append(lines, plainly(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.policy(pool, nc, len(pods)))...)...)
 	holds, err := w.holds(nc, true)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 // Move is what Karpenter does with a node only after a change, because other capacity is cheaper or has room.
 type Move struct {
 	Node, Pool, Plan string        // the NodeClaim, its pool, and its plan type
+	NodeName         string        `json:",omitempty"` // of its Node
 	To               []string      // pool and plan type of the nodes that take its place; none if its pods fit on others
 	Pods             int           // that move, with those of other nodes of the same step
 	Saves            catalog.Money // a month, with other nodes of the same step

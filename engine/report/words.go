@@ -296,20 +296,41 @@ func (v escaper) moves(im *plan.Impact) (list []string) {
 		if i == mostMoves {
 			return append(list, fmt.Sprintf("and %d more nodes", len(im.Moves)-i))
 		}
-		text := fmt.Sprintf("node %s (%s): ", v(m.Node), v(m.Plan))
-		if len(m.To) > 0 {
-			text += "replaced by " + v.list(m.To)
-		} else {
-			text += "removed, because its pods fit on other nodes"
-		}
-		text += "; " + diag.Counted(m.Pods, "pod") + " moved"
-		switch {
-		case m.Saves > 0:
-			text += fmt.Sprintf("; saves %s a month", m.Saves.Text())
-		case m.Saves < 0: // an overlay has other prices
-			text += fmt.Sprintf("; costs %s more a month", (-m.Saves).Text())
-		}
-		list = append(list, text)
+		list = append(list, fmt.Sprintf("node %s (%s): %s", v(m.Node), v(m.Plan), v.move(m)))
+	}
+	return list
+}
+
+// move is what happens to a node that Karpenter moves.
+func (v escaper) move(m plan.Move) string {
+	text := "removed, because its pods fit on other nodes"
+	if len(m.To) > 0 {
+		text = "replaced by " + v.list(m.To)
+	}
+	text += "; " + diag.Counted(m.Pods, "pod") + " moved"
+	switch {
+	case m.Saves > 0:
+		text += fmt.Sprintf("; saves %s a month", m.Saves.Text())
+	case m.Saves < 0: // an overlay has other prices
+		text += fmt.Sprintf("; costs %s more a month", (-m.Saves).Text())
+	}
+	return text
+}
+
+// NodeMove is what happens to a node that Karpenter moves, and why.
+type NodeMove struct{ Node, NodeName, Effect string }
+
+// Moves describes for people the nodes that Karpenter moves for the change of a pool.
+func Moves(c plan.Change) (list []NodeMove) {
+	if c.Impact == nil {
+		return nil
+	}
+	because := c.Because
+	if len(because) == 0 {
+		because = []string{c.Addr}
+	}
+	for _, m := range c.Impact.Moves {
+		list = append(list, NodeMove{m.Node, m.NodeName, "because of " + plainText.list(because) + ": " + plainText.move(m)})
 	}
 	return list
 }

@@ -176,6 +176,11 @@ type PlanSummary struct {
 	// +optional
 	NodesRemovable int `json:"nodesRemovable,omitempty"`
 
+	// Moves lists the nodes that Karpenter's consolidation removes or replaces because of
+	// the plan, at most 100. Empty if it is not known which.
+	// +optional
+	Moves []PlannedMove `json:"moves,omitempty"`
+
 	// CostCeiling is the maximum monthly cost of all pools, in US dollars. Empty if
 	// nothing limits the cost, or if a price is unknown.
 	// +optional
@@ -185,6 +190,20 @@ type PlanSummary struct {
 	// policy did not pass the plan without restrictions.
 	// +optional
 	Changes []PlannedChange `json:"changes,omitempty"`
+}
+
+// PlannedMove is a node that Karpenter's consolidation removes or replaces.
+type PlannedMove struct {
+	// NodeClaim is the name of the NodeClaim of the node.
+	NodeClaim string `json:"nodeClaim"`
+
+	// Node is the name of the Node.
+	// +optional
+	Node string `json:"node,omitempty"`
+
+	// Effect names the changed objects that cause the move, what replaces the node, and the
+	// saving, in one sentence.
+	Effect string `json:"effect"`
 }
 
 // PlannedChange is what a plan does to one object.
