@@ -2,6 +2,7 @@ package linode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -168,6 +170,58 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 		return ""
 	}
 	return fmt.Sprintf("Linode has no capacity in %s for %s", n.types.Region(), strings.Join(plans, ", "))
+}
+
+// ReasonPriceChanged is the reason of events on NodePools that allow plan types whose price Linode has changed.
+const ReasonPriceChanged = "PriceChanged"
+
+// AnnouncePrices records on each NodePool that allows plan types, or has nodes of them, that their prices have changed:
+// Karpenter may move nodes for it, and no commit names them.
+func (n *NodePools) AnnouncePrices(ctx context.Context, repriced []instancetype.Repriced) {
+	var pools karpv1.NodePoolList
+	var claims karpv1.NodeClaimList
+	if err := errors.Join(n.client.List(ctx, &pools, client.UnsafeDisableDeepCopy), n.client.List(ctx, &claims, client.UnsafeDisableDeepCopy)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools and NodeClaims that changed prices concern")
+		return
+	}
+	used := map[string]bool{} // pools and plan types of nodes
+	for i := range claims.Items {
+		used[claims.Items[i].Labels[karpv1.NodePoolLabelKey]+" "+nodeclaim.PlanOf(&claims.Items[i])] = true
+	}
+	offered := map[string]*cloudprovider.InstanceType{}
+	for _, it := range n.types.List() {
+		offered[it.Name] = it
+	}
+	for i := range pools.Items {
+		pool := &pools.Items[i]
+		if ref := pool.Spec.Template.Spec.NodeClassRef; ref == nil || ref.Group != linodev1alpha1.Group {
+			continue
+		}
+		want := instancetype.RequirementsOf(pool)
+		var changes []string
+		for _, r := range repriced {
+			if it := offered[r.Plan]; used[pool.Name+" "+r.Plan] || it != nil && want.Intersects(it.Requirements) == nil {
+				changes = append(changes, fmt.Sprintf("%s from %s to %s", r.Plan, monthly(r.Was), monthly(r.Now)))
+			}
+		}
+		if more := len(changes) - mostPrices; more > 0 {
+			changes = append(changes[:mostPrices], fmt.Sprintf("and %d more", more))
+		}
+		if len(changes) > 0 {
+			n.events.Eventf(pool, nil, corev1.EventTypeNormal, ReasonPriceChanged, "Consolidate",
+				"the monthly price of plan types has changed, and Karpenter may move nodes for it: %s", strings.Join(changes, ", "))
+		}
+	}
+}
+
+// mostPrices is how many changed prices an event has.
+const mostPrices = 8
+
+func monthly(p catalog.Price) string {
+	if !p.Known() {
+		return "unknown"
+	}
+	return p.Monthly.Text()
 }
 
 // ReasonClaimRefused is the reason of events on a NodePool whose NodeClaims the API server refuses.

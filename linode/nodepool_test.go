@@ -253,3 +253,33 @@ func TestNodePoolsReportPlansOutOfStock(t *testing.T) {
 		}
 	})
 }
+
+// TestChangedPricesAreAnnounced: on the NodePools that allow the plan type or have a node of it, and on no other.
+func TestChangedPricesAreAnnounced(t *testing.T) {
+	allows, has, other := nodePool(), nodePool(), nodePool()
+	allows.Name, has.Name, other.Name = "allows", "has", "other"
+	for pool, plan := range map[*karpv1.NodePool]string{allows: "g6-standard-4", has: "g6-standard-6", other: "g6-standard-6"} {
+		pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+		pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{in(corev1.LabelInstanceTypeStable, plan)}
+	}
+	node := &karpv1.NodeClaim{}
+	node.Name, node.Labels = "node", map[string]string{karpv1.NodePoolLabelKey: "has", corev1.LabelInstanceTypeStable: "g6-standard-4"}
+	p := provider(t, allows, has, other)
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(allows, has, other, node).Build()
+	recorder := events.NewFakeRecorder(5)
+	price := func(dollars catalog.Money) catalog.Price {
+		return catalog.Price{Hourly: dollars * catalog.Dollar / 1000, Monthly: dollars * catalog.Dollar}
+	}
+	NewNodePools(c, p.chooser.Types, lkeOf(p).Refused, recorder).AnnouncePrices(t.Context(), []instancetype.Repriced{
+		{Plan: "g6-standard-4", Was: price(48), Now: price(36)}, {Plan: "g6-standard-8", Was: price(96), Now: price(72)},
+	})
+	close(recorder.Events)
+	var said []string
+	for e := range recorder.Events {
+		said = append(said, e)
+	}
+	const want = "Normal PriceChanged the monthly price of plan types has changed, and Karpenter may move nodes for it: g6-standard-4 from $48 to $36"
+	if !slices.Equal(said, []string{want, want}) {
+		t.Errorf("events: %q", said)
+	}
+}

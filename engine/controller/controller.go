@@ -293,6 +293,14 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, linodes.prices); err != nil {
 		return err
 	}
+	pools := linode.NewNodePools(mgr.GetClient(), types, how.refused, events)
+	refresher.Announce(func(ctx context.Context, repriced []instancetype.Repriced) {
+		select {
+		case <-mgr.Elected(): // a standby reads prices, too
+			pools.AnnouncePrices(ctx, repriced)
+		default:
+		}
+	})
 	inPlace := linode.NewRelabeler(mgr.GetClient(), events)
 	if err := registerMetrics(cfg, inPlace.Metrics()...); err != nil {
 		return err
@@ -305,7 +313,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
 			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing, Plans: types,
 		}, events),
-		linode.NewNodePools(mgr.GetClient(), types, how.refused, events),
+		pools,
 		linode.NewPods(mgr.GetClient(), types, how.full, events),
 		instancetype.NewObserver(mgr.GetClient(), types, how.ours),
 		limits.NewController(mgr.GetClient(), capacityLimits, events, placed),

@@ -201,6 +201,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	says = append(says, w.refusals(pool.Name)...)
 	says = append(says, w.maintained(pool)...)
 	says = append(says, w.relabels(pool)...)
+	says = append(says, w.repriced(pool)...)
 	state, holds := reports.Progress(r)
 	switch {
 	case r.Condemned != nil:
@@ -212,6 +213,42 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		says = append(says, Remark{What: RemarkHeld, Text: text})
 	}
 	return says
+}
+
+// repriced reports prices that Linode has changed, and how many nodes of a pool Karpenter moves that no commit does.
+func (w *reader) repriced(pool *karpv1.NodePool) []Remark {
+	moved := 0
+	for _, nc := range w.Claims {
+		if nc.Labels[karpv1.NodePoolLabelKey] == pool.Name && consolidated(nc) && w.movedBy(nc.Name) == "" {
+			moved++
+		}
+	}
+	of := []*karpv1.NodePool{pool}
+	if moved > 0 { // to a pool whose plan types may be cheaper now
+		of = w.Snapshot.Pools
+	}
+	e := w.priceChange(of...)
+	if e == nil {
+		return nil
+	}
+	text := e.Message
+	if moved > 0 {
+		text = fmt.Sprintf("Karpenter moves %s, which no NodePlan names; %s", diag.Counted(moved, "node"), text)
+	}
+	return []Remark{{What: RemarkPrice, Text: text, Since: moment(w.events.LastSeen(e)), quoted: true}}
+}
+
+// priceChange is the last event in the last hour about a price that Linode has changed; nil if there is none.
+func (w *reader) priceChange(pools ...*karpv1.NodePool) (last *corev1.Event) {
+	for _, pool := range pools {
+		for _, e := range w.events.About(cluster.SubjectOf("NodePool", pool)) {
+			if e.Reason == linode.ReasonPriceChanged && w.Now.Sub(w.events.LastSeen(e)) < time.Hour &&
+				(last == nil || w.events.LastSeen(e).After(w.events.LastSeen(last))) {
+				last = e
+			}
+		}
+	}
+	return last
 }
 
 // maintained reports maintenance of the hosts of a pool's nodes.

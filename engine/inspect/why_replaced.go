@@ -43,8 +43,12 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 	switch {
 	case going.IsTrue():
 		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
-		if reason := karpv1.DisruptionReason(going.Reason); reason == karpv1.DisruptionReasonUnderutilized || reason == karpv1.DisruptionReasonEmpty {
-			texts = append(texts, cmp.Or(w.movedBy(nc.Name), w.unrecorded()))
+		if consolidated(nc) {
+			moved := w.movedBy(nc.Name)
+			texts = append(texts, cmp.Or(moved, w.unrecorded()))
+			if e := w.priceChange(w.Snapshot.Pools...); e != nil && moved == "" {
+				texts = append(texts, fmt.Sprintf("pool %s, %s ago: %s", e.InvolvedObject.Name, w.ageOf(e), diag.Shorten(e.Message, mostSaid)))
+			}
 		}
 	case !nc.DeletionTimestamp.IsZero():
 		texts = append(texts, fmt.Sprintf("the deletion of NodeClaim %s started %s ago", nc.Name, w.age(nc.DeletionTimestamp.Time)))
@@ -88,6 +92,16 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 		}
 	}
 	return about, plainly(texts...), nil
+}
+
+// consolidated reports whether Karpenter removes or replaces a node because it is empty or other capacity is cheaper.
+func consolidated(nc *karpv1.NodeClaim) bool {
+	going := condition(nc, karpv1.ConditionTypeDisruptionReason)
+	if !going.IsTrue() {
+		return false
+	}
+	reason := karpv1.DisruptionReason(going.Reason)
+	return reason == karpv1.DisruptionReasonUnderutilized || reason == karpv1.DisruptionReasonEmpty
 }
 
 // movedBy is the revision for which Karpenter moves a node, by the name of its NodeClaim or its Node, and the saving, as a

@@ -62,7 +62,7 @@ type Moved struct {
 //
 // Three more are not simulated. In a cluster with a CapacityBuffer, moves are unknown (engine/compare). A new version of the
 // controller with other feature gates or batches, and a price that Linode changes, are not in a commit: no plan can name
-// what they move.
+// what they move. The controller reports a price with an event (package linode, ReasonPriceChanged).
 //
 // Karpenter applies NodeOverlays only with its feature gate NodeOverlay, and then it reports whether they are valid. If no
 // overlay has such a report, the result has the nodes that move with the gate, and those that move without it.

@@ -23,6 +23,20 @@ type Refresher struct {
 	answered time.Time // when the region answered last; zero if no answer counts
 	account  Account   // nil: it is not asked
 	known    bool      // the account has answered
+
+	announce func(context.Context, []Repriced) // nil: changed prices are not announced
+}
+
+// Announce has a function called with the plan types whose price Linode has changed.
+func (r *Refresher) Announce(repriced func(context.Context, []Repriced)) { r.announce = repriced }
+
+// take takes over a price list and what the region says of its stock.
+func (r *Refresher) take(ctx context.Context, rows []catalog.Availability) {
+	repriced := r.types.Refresh(r.list)
+	r.types.SetStock(rows)
+	if len(repriced) > 0 && r.announce != nil {
+		r.announce(ctx, repriced)
+	}
 }
 
 // Account says which capabilities the account has.
@@ -96,12 +110,10 @@ func (r *Refresher) refresh(ctx context.Context) {
 	switch {
 	case err == nil:
 		r.answered = now
-		r.types.Refresh(r.list)
-		r.types.SetStock(rows)
+		r.take(ctx, rows)
 	case !r.answered.IsZero() && now.Sub(r.answered) >= availabilityFor:
 		r.answered = time.Time{}
-		r.types.Refresh(r.list)
-		r.types.SetStock(nil)
+		r.take(ctx, nil)
 		r.log.Warn("could not read the availability of plan types for an hour; only the price list is used",
 			"region", region, "error", err)
 	default:

@@ -218,7 +218,10 @@ func TestStalePricesAreUsedUntilRefresh(t *testing.T) {
 		types := New(facts, "us-ord", catalog.Standard)
 		before := byName(t, types, plan)
 		source := &counter{noList: errors.New("no answer")}
-		go NewRefresher(source, types, facts, true, slog.New(slog.DiscardHandler)).Start(t.Context())
+		refresher := NewRefresher(source, types, facts, true, slog.New(slog.DiscardHandler))
+		var announced []Repriced
+		refresher.Announce(func(_ context.Context, repriced []Repriced) { announced = append(announced, repriced...) })
+		go refresher.Start(t.Context())
 
 		time.Sleep(13 * time.Hour)
 		if byName(t, types, plan) != before {
@@ -230,6 +233,10 @@ func TestStalePricesAreUsedUntilRefresh(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		if got, was := byName(t, types, plan).Offerings[0].Price, before.Offerings[0].Price; got != 2*was {
 			t.Errorf("the price is %v, want %v", got, 2*was)
+		}
+		time.Sleep(time.Hour)
+		if len(announced) != 1 || announced[0].Plan != plan || announced[0].Now.Hourly != 2*announced[0].Was.Hourly {
+			t.Errorf("announced: %+v", announced)
 		}
 	})
 }

@@ -96,11 +96,21 @@ func (t *Set) Snapshot() List {
 	return t.now
 }
 
-// Refresh takes over newer facts. Plan types that are no longer in them stay,
-// without an available offering: nodes of them may still run.
-func (t *Set) Refresh(facts *catalog.Catalog) {
+// Repriced is a plan type whose price has changed.
+type Repriced struct {
+	Plan     string
+	Was, Now catalog.Price
+}
+
+// Refresh takes over newer facts, and returns the plan types whose price has changed, by name. Plan types that are no longer in
+// them stay, without an available offering: nodes of them may still run.
+func (t *Set) Refresh(facts *catalog.Catalog) (repriced []Repriced) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	was := map[string]catalog.Price{}
+	for id := range t.plans {
+		was[id] = t.price(id)
+	}
 	t.facts = facts
 	for _, plan := range facts.Plans() {
 		if plan.Sized() {
@@ -108,6 +118,12 @@ func (t *Set) Refresh(facts *catalog.Catalog) {
 		}
 	}
 	t.rebuild(slices.Sorted(maps.Keys(t.plans))...)
+	for _, id := range slices.Sorted(maps.Keys(was)) {
+		if now := t.price(id); now != was[id] {
+			repriced = append(repriced, Repriced{id, was[id], now})
+		}
+	}
+	return repriced
 }
 
 // SetStock takes over what the region says of its stock now. A plan type that is out of stock is still offered: the
