@@ -9,6 +9,8 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +109,36 @@ var rules = []rule{
 		why: "a program is packed in the same way regardless of what it does"},
 	{from: "engine", forbidden: []string{"cmd", "linode/sim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
+}
+
+// TestMachinesAreMadeWithoutSimulation: a simulation takes up to a minute and a lot of memory. In the controller, only the
+// reconciler of NodePlans runs one, in goroutines of its own. (linode, which makes the machines, imports nothing of engine.)
+func TestMachinesAreMadeWithoutSimulation(t *testing.T) {
+	packages := packagesOf(t, ".")
+	files, err := filepath.Glob("engine/controller/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range regexp.MustCompile(`\bsimulate\.\w+`).FindAllString(string(code), -1) {
+			if call != "simulate.DefaultPod" {
+				t.Errorf("%s calls %s", file, call)
+			}
+		}
+	}
+	for _, imported := range packages[module+"engine/controller"].Imports {
+		switch imported = strings.TrimPrefix(imported, module); imported {
+		case "engine/compare", "engine/inspect": // which simulate
+			t.Errorf("engine/controller imports %s", imported)
+		}
+	}
+	if !slices.Contains(packages.deps(module+"engine/gitops"), module+"engine/simulate") {
+		t.Error("the reconciler of NodePlans simulates nothing")
+	}
 }
 
 // testLibraries are for tests only: they check, or they simulate the systems around the

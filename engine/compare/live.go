@@ -51,6 +51,8 @@ type LiveOptions struct {
 	DryRun DryRun
 	// Ignore reports whether others own a field, so that the configuration no longer sets it; nil for none.
 	Ignore func(plan.Drift) bool
+	// Turn limits how many simulations run at a time; nil for no limit.
+	Turn Turn
 	// By is the applied revision, which is recorded on the objects whose nodes it rolls; the zero Revision if unknown.
 	By manifest.RolledBy
 }
@@ -129,7 +131,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Others = undeclared(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
-		simulated{head.Cluster, opts.Prices}, notes)
+		simulated{head.Cluster, opts.Prices, opts.Turn}, notes)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -173,7 +175,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	after.Others = undeclared(objects, nodes, before, after)
 	live := index(objects)
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
-		simulated{head.Cluster, prices}, notes)
+		simulated{cluster: head.Cluster, prices: prices}, notes)
 	if err != nil {
 		return p, err
 	}

@@ -48,14 +48,42 @@ type Whole struct {
 type simulated struct {
 	cluster config.Cluster
 	prices  *catalog.Catalog
+	turn    Turn
 }
 
+// Turn waits until disruption can be simulated, and returns what ends the simulation; nil never waits. The controller limits the
+// memory of all simulations with it.
+type Turn func(ctx context.Context) (done func(), err error)
+
 // longestSimulation is how long the disruption of Karpenter is simulated, before and after a change. 5,000 pods on 500 nodes
-// take half of it on two cores. The controller runs it in the reconciler of NodePlans, not in the loop that makes machines.
+// take half of it on two cores, and half a GiB. The controller runs it in the reconciler of NodePlans, not in the loop that makes
+// machines.
 const longestSimulation = time.Minute
+
+// mostPods and mostNodes are the largest cluster whose disruption is simulated. Larger ones take more time and memory than is
+// allowed.
+const (
+	mostPods  = 10_000
+	mostNodes = 1_000
+)
+
+// tooLarge says of a cluster that is not simulated how large it is; "" for others.
+func tooLarge(pods, nodes int) string {
+	if pods <= mostPods && nodes <= mostNodes {
+		return ""
+	}
+	return fmt.Sprintf("the cluster has %d pods on %d nodes, and at most %d pods on %d nodes are simulated", pods, nodes, mostPods, mostNodes)
+}
 
 // movesOf simulates which nodes Karpenter moves only after a plan.
 func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by simulated, now time.Time) (plan.Moves, error) {
+	if by.turn != nil {
+		done, err := by.turn(ctx)
+		if err != nil {
+			return plan.Moves{}, fmt.Errorf("wait to simulate consolidation: %w", err)
+		}
+		defer done()
+	}
 	whole, err := in.Whole(ctx)
 	if err != nil || whole.Unknown != "" {
 		return plan.Moves{Unknown: whole.Unknown, Overlays: whole.Overlays}, err
@@ -77,6 +105,9 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 	live, err := whole.live(by, nodes, slices.Concat(before, after))
 	if err != nil {
 		return plan.Moves{Unknown: err.Error()}, nil
+	}
+	if why := tooLarge(len(live.Pods), len(live.Nodes)); why != "" {
+		return plan.Moves{Unknown: why}, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, longestSimulation)
 	defer cancel()

@@ -2,9 +2,12 @@ package compare
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,4 +158,56 @@ func snapshotOf(t *testing.T, c cluster, now time.Time) Snapshot {
 		t.Fatal(err)
 	}
 	return read
+}
+
+// TestLargeClustersAreNotSimulated: their moves are unknown.
+func TestLargeClustersAreNotSimulated(t *testing.T) {
+	for size, want := range map[[2]int]string{
+		{mostPods, mostNodes}: "",
+		{mostPods + 1, 1}:     "the cluster has 10001 pods on 1 nodes, and at most 10000 pods on 1000 nodes are simulated",
+		{1, mostNodes + 1}:    "the cluster has 1 pods on 1001 nodes, and at most 10000 pods on 1000 nodes are simulated",
+	} {
+		if got := tooLarge(size[0], size[1]); got != want {
+			t.Errorf("%v: %q", size, got)
+		}
+	}
+}
+
+// TestSimulationWaitsForItsTurn: a comparison reads no pods before, gives its turn back, and ends with its context.
+func TestSimulationWaitsForItsTurn(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const web = "node_class \"default\" {}\npool \"web\" {\n  node_class = node_class.default\n  requirements = { class = \"dedicated\", cpu = 4 }\n}\n"
+	base := compiledWhole(t, cluster5+web)
+	head := compiledWhole(t, cluster5+strings.Replace(web, "cpu = 4", "cpu = between(1, 4)", 1))
+	view := &countedWhole{View: LiveView(running(t, base, prices, 2))}
+	taken, given := 0, 0
+	opts := LiveOptions{Base: base, Prices: prices, Now: time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC), Turn: func(ctx context.Context) (func(), error) {
+		if taken++; view.read > 0 {
+			t.Error("pods are read before it is the turn of the simulation")
+		}
+		return func() { given++ }, ctx.Err()
+	}}
+	if _, err := Live(t.Context(), head, view, opts); err != nil || taken != 1 || given != 1 || view.read != 1 {
+		t.Errorf("%d turns were taken and %d given back, and pods were read %d times: %v", taken, given, view.read, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	opts.Turn = func(ctx context.Context) (func(), error) { return nil, ctx.Err() }
+	if _, err := Live(ended, head, view, opts); !errors.Is(err, context.Canceled) || view.read != 1 {
+		t.Errorf("without a turn, pods were read %d times: %v", view.read, err)
+	}
+}
+
+// countedWhole counts how often all objects of a simulation are read.
+type countedWhole struct {
+	View
+	read int
+}
+
+func (c *countedWhole) Whole(ctx context.Context) (Whole, error) {
+	c.read++
+	return c.View.Whole(ctx)
 }

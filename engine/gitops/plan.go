@@ -64,6 +64,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },
+		Turn:   w.Turn,
 		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.cause},
 	})
 	if err != nil {

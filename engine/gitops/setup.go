@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -37,7 +38,7 @@ type Options struct {
 	Compiler           Compiler        // nil: child processes
 }
 
-// childMemory is the memory limit of all child processes together, in bytes: two compilations.
+// childMemory is the memory limit of all child processes and simulations of consolidation together, in bytes: two of them.
 // Others wait. The memory limit in kube/deploy allows for it.
 const childMemory = 2 * compile.DefaultMemory
 
@@ -83,9 +84,9 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 
 // worker returns the Worker of a manager's cluster.
 func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker, error) {
-	compiler := o.Compiler
+	compiler, memory := o.Compiler, semaphore.NewWeighted(childMemory)
 	if compiler == nil {
-		compiler = compile.Child{Budget: semaphore.NewWeighted(childMemory)}
+		compiler = compile.Child{Budget: memory}
 	}
 	uncached, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -109,6 +110,17 @@ func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker,
 		Version:       o.Version,
 		Prices:        o.Prices,
 		SameNamespace: o.SameNamespace,
+		Turn:          turnOf(memory),
 		Now:           time.Now,
 	}, nil
+}
+
+// turnOf has a simulation wait until there is as much memory as for a compilation.
+func turnOf(memory *semaphore.Weighted) compare.Turn {
+	return func(ctx context.Context) (func(), error) {
+		if err := memory.Acquire(ctx, compile.DefaultMemory); err != nil {
+			return nil, err
+		}
+		return func() { memory.Release(compile.DefaultMemory) }, nil
+	}
 }

@@ -44,6 +44,8 @@ type Worker struct {
 	Prices   *catalog.Catalog
 	Scratch  string // the directory for files of sources; "": the system's default
 	Now      func() time.Time
+	// Turn limits how many simulations of consolidation run at a time; nil for no limit.
+	Turn compare.Turn
 	// SameNamespace forbids planning for NodePlans of other namespaces.
 	SameNamespace bool
 }

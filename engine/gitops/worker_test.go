@@ -7,8 +7,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -198,3 +200,28 @@ func TestUnreadableGuardsBlockRevision(t *testing.T) {
 
 // recordNothing is a Recorder for a NodePlan that is in no API server.
 func recordNothing(context.Context) error { return nil }
+
+// TestSimulationsShareMemoryWithCompilations: two of them run at a time, and the others wait.
+func TestSimulationsShareMemoryWithCompilations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := semaphore.NewWeighted(childMemory)
+		turn := turnOf(memory)
+		if err := memory.Acquire(t.Context(), compile.DefaultMemory); err != nil { // a compilation
+			t.Fatal(err)
+		}
+		done, err := turn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := turn(limited); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a third one runs: %v", err)
+		}
+		done()
+		if done, err = turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		done()
+	})
+}

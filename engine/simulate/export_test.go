@@ -46,3 +46,9 @@ func ConsolidatedCluster(ctx context.Context, in Input) (Live, error) {
 	}
 	return live, nil
 }
+
+// Incomplete is why a simulation is not all that Karpenter would do.
+func Incomplete(slow, ended bool) error {
+	e := &consolidation{slow: slow, out: &Consolidated{Ended: ended}}
+	return e.incomplete()
+}

@@ -164,11 +164,8 @@ func disrupted(ctx context.Context, in Live, now time.Time, gate bool, edited ma
 	if err := e.run(ctx, 0); err != nil {
 		return nil, err
 	}
-	if e.slow {
-		return nil, errors.New("the search of Karpenter for several nodes stops after a minute")
-	}
-	if !e.out.Ended {
-		return nil, fmt.Errorf("it does not end after %s", Count(len(e.out.Steps), "step"))
+	if err := e.incomplete(); err != nil {
+		return nil, err
 	}
 	gone := map[string]Moved{}
 	for _, step := range e.out.Steps {
@@ -180,6 +177,17 @@ func disrupted(ctx context.Context, in Live, now time.Time, gate bool, edited ma
 		}
 	}
 	return gone, nil
+}
+
+// incomplete is why the steps are not all that Karpenter would do; nil if they are.
+func (e *consolidation) incomplete() error {
+	switch {
+	case e.slow:
+		return errors.New("the search of Karpenter for several nodes stops after a minute")
+	case !e.out.Ended:
+		return fmt.Errorf("it does not end after %s", Count(len(e.out.Steps), "step"))
+	}
+	return nil
 }
 
 // newDisruption is a cluster as it is once its nodes have joined and those that are being deleted are gone.

@@ -215,6 +215,22 @@ func TestMovesAreCompleteOrAnError(t *testing.T) {
 	}
 }
 
+// TestPartialMovesAreAnError: Karpenter stops a search after a minute, and a simulation stops after many steps.
+func TestPartialMovesAreAnError(t *testing.T) {
+	for _, tt := range []struct {
+		slow, ended bool
+		want        string
+	}{
+		{false, true, "<nil>"},
+		{true, true, "the search of Karpenter for several nodes stops after a minute"},
+		{false, false, "it does not end after 0 steps"},
+	} {
+		if got := fmt.Sprint(simulate.Incomplete(tt.slow, tt.ended)); got != tt.want {
+			t.Errorf("slow %t, ended %t: %q, want %q", tt.slow, tt.ended, got, tt.want)
+		}
+	}
+}
+
 // TestEachCauseOfMovesHasARow of TestMoves, which the comment of Moves names.
 func TestEachCauseOfMovesHasARow(t *testing.T) {
 	code, err := os.ReadFile("moves.go")

@@ -1,8 +1,10 @@
 package disrupt
 
 import (
+	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 )
 
 // TestBudgetChanges: now, and once at each that allows something else.
@@ -105,5 +108,34 @@ func TestBlockedReasons(t *testing.T) {
 	slices.Sort(said)
 	if len(slices.Compact(said)) != len(messages) {
 		t.Error("two messages mean the same")
+	}
+}
+
+// stopped is a search for several nodes that takes some time and then returns what it has found.
+type stopped struct {
+	disruption.Method
+	takes time.Duration
+}
+
+func (s stopped) ComputeCommands(ctx context.Context, _ map[string]int, candidates ...*disruption.Candidate) ([]disruption.Command, error) {
+	limited, cancel := context.WithTimeout(ctx, disruption.MultiNodeConsolidationTimeoutDuration) // as in Karpenter
+	defer cancel()
+	select {
+	case <-limited.Done():
+	case <-time.After(s.takes):
+	}
+	return []disruption.Command{{Candidates: candidates}}, nil
+}
+
+// TestSearchThatKarpenterStopsIsSlow: Karpenter returns what it has found within a minute as if it were all.
+func TestSearchThatKarpenterStopsIsSlow(t *testing.T) {
+	for takes, want := range map[time.Duration]bool{59 * time.Second: false, 10 * time.Minute: true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &round{Cluster: Cluster{Clock: NewClock(), Gate: func(m disruption.Method) disruption.Method { return stopped{m, takes} }}}
+			command, err := r.compute(t.Context(), Multi, nil, nil, []*disruption.Candidate{candidate("a", "", 10)})
+			if err != nil || command == nil || r.slow != want {
+				t.Errorf("a search of %s is stopped: %t, want %t (%v, %v)", takes, r.slow, want, command, err)
+			}
+		})
 	}
 }
