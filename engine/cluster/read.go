@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -49,8 +51,7 @@ func Read(ctx context.Context, c client.Reader, kinds ...Kind) (Snapshot, error)
 	var wait sync.WaitGroup
 	for i, k := range kinds {
 		wait.Go(func() {
-			var err error
-			lists[i], err = k.list(all, c)
+			err := loop.Try(slog.Default(), func() (err error) { lists[i], err = k.list(all, c); return err })
 			if notes[i] = k.problem(err); err != nil && (k.Needed || notes[i] == "") && all.Err() == nil {
 				errs[i] = fmt.Errorf("list the %s: %w", k.Name, err)
 				end()

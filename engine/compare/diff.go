@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"reflect"
 	"runtime"
@@ -20,25 +21,26 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Revisions plans the change from base to head with the prices of a catalogue, and the budgets from a given time on. Both
 // must have compiled without errors. An empty Result is a directory that does not exist.
-func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
-	return RevisionsAmong(base, head, nil, prices, now)
+func Revisions(ctx context.Context, base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
+	return RevisionsAmong(ctx, base, head, nil, prices, now)
 }
 
 // RevisionsAmong is Revisions with simulated nodes.
-func RevisionsAmong(base, head compile.Result, nodes []plan.Node, prices *catalog.Catalog, now time.Time) (plan.Plan,
-	error) {
+func RevisionsAmong(ctx context.Context, base, head compile.Result, nodes []plan.Node, prices *catalog.Catalog,
+	now time.Time) (plan.Plan, error) {
 	linode.Register()
 	before, after, err := statesOf(base, head, prices, now)
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	before.Nodes, after.Nodes = nodes, nodes
-	return plan.Diff(before, after)
+	return plan.Diff(ctx, before, after)
 }
 
 // statesOf returns the states before and after a change of a configuration.
@@ -66,7 +68,10 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 			return
 		}
 		if loses(was.Manifest, o.Manifest) {
-			head[i].Defaulted, failures[i] = predicted(validator, was.Manifest, o.Manifest)
+			failures[i] = loop.Try(slog.Default(), func() (err error) {
+				head[i].Defaulted, err = predicted(validator, was.Manifest, o.Manifest)
+				return err
+			})
 		} else { // the result is the manifest, and predicting it takes a millisecond
 			head[i].Defaulted = kube.Spelled(o.Defaulted, was.Defaulted)
 		}

@@ -96,7 +96,7 @@ func TestClassDeclaredFirst(t *testing.T) {
 			}
 			var p plan.Plan
 			if tt.offline {
-				p, err = Revisions(base, head, prices, monday)
+				p, err = Revisions(t.Context(), base, head, prices, monday)
 			} else {
 				p, err = RevisionsOn(t.Context(), base, head, LiveView(view), prices, monday)
 			}

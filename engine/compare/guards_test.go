@@ -219,7 +219,7 @@ func TestGuards(t *testing.T) {
 			before := stateOf(base, offers(base.Cluster, prices), prices, friday)
 			after := stateOf(head, offers(head.Cluster, prices), prices, friday)
 			before.Nodes, after.Nodes = stamped(t, tt.nodes, base), stamped(t, tt.nodes, base)
-			p, err := plan.Diff(before, after)
+			p, err := plan.Diff(t.Context(), before, after)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,7 +67,7 @@ node_class "default" {
 			said := "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n  mode   = \"" + mode + "\"\n}\n" + tt.in
 			before := compiledWhole(t, fmt.Sprintf(said, tt.before))
 			after := compiledWhole(t, fmt.Sprintf(said, tt.after))
-			revisions, err := Revisions(before, after, prices, time.Now())
+			revisions, err := Revisions(t.Context(), before, after, prices, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

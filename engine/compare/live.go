@@ -188,7 +188,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 // labels that change in place, only if nodes are rolled by this change or an earlier one, or labels change in place.
 func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View, by simulated,
 	notes []string) (plan.Plan, error) {
-	p, err := plan.Diff(before, after)
+	p, err := plan.Diff(ctx, before, after)
 	if err != nil {
 		return p, err
 	}
@@ -196,7 +196,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		if after.Moves, err = movesOf(ctx, p, cluster, after.Nodes, by, after.Now); err != nil {
 			return p, err
 		}
-		if p, err = plan.Diff(before, after); err != nil {
+		if p, err = plan.Diff(ctx, before, after); err != nil {
 			return p, err
 		}
 		if why := after.Moves.Unknown; why != "" && len(p.Summary().Removable) > 0 {
@@ -221,7 +221,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		return p, err
 	}
 	p.Rolling = plan.UnderWay(p.Rolling)
-	return p, p.SetImpact(before, after)
+	return p, p.SetImpact(ctx, before, after)
 }
 
 // moves reports whether nodes are replaced or drained.

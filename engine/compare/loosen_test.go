@@ -235,7 +235,7 @@ func TestLoosening(t *testing.T) {
 				before.Nodes = stamped(t, nodes, base)
 				after.Nodes = before.Nodes
 			}
-			p, err := plan.Diff(before, after)
+			p, err := plan.Diff(t.Context(), before, after)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -337,7 +337,7 @@ func TestLooserBudgetsAreFound(t *testing.T) {
 			}
 		}
 		old, now := object(before), object(after)
-		p, err := plan.Diff(plan.State{Objects: []config.Object{old}}, plan.State{Objects: []config.Object{now}})
+		p, err := plan.Diff(t.Context(), plan.State{Objects: []config.Object{old}}, plan.State{Objects: []config.Object{now}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -405,7 +405,7 @@ func TestEndOfARolloutLoosensNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			before.Unheld = rollout.Released
-			p, err := plan.Diff(before, after)
+			p, err := plan.Diff(t.Context(), before, after)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -442,7 +442,7 @@ func TestUnknownPriceIsNotZero(t *testing.T) {
 			before.Nodes = []plan.Node{{Name: "a", Pool: "web", Labels: map[string]string{"node.kubernetes.io/instance-type": tt.planType}}}
 			after.Nodes = before.Nodes
 			after.Offers = nil // all are sold out
-			p, err := plan.Diff(before, after)
+			p, err := plan.Diff(t.Context(), before, after)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -491,7 +491,7 @@ func TestKnownMovesCountWhatGoesSooner(t *testing.T) {
 			}
 			before.Nodes = stamped(t, []plan.Node{{Name: "a", Pool: "web"}, {Name: "b", Pool: "web"}}, base)
 			after.Nodes, after.Moves = before.Nodes, plan.Moves{Known: true}
-			p, err := plan.Diff(before, after)
+			p, err := plan.Diff(t.Context(), before, after)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -142,7 +142,7 @@ func judge(ctx context.Context, validator *kube.Validator, draw *draw, before, a
 	if err := live.Judged(); err != nil {
 		return got, err
 	}
-	revisions, err := Revisions(before, after, &catalog.Catalog{}, time.Time{})
+	revisions, err := Revisions(ctx, before, after, &catalog.Catalog{}, time.Time{})
 	if err != nil {
 		return got, err
 	}

@@ -26,7 +26,7 @@ func TestStockDoesNotChangeADiff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Revisions(compile.Result{}, head, list, time.Unix(1_800_000_000, 0).UTC())
+		p, err := Revisions(t.Context(), compile.Result{}, head, list, time.Unix(1_800_000_000, 0).UTC())
 		if err != nil || p.After.Ceiling.Monthly == 0 && !p.After.Ceiling.Unlimited {
 			t.Fatalf("ceiling %s, %v", p.After.Ceiling, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -120,7 +122,10 @@ func targetsOf(ctx context.Context, head, base compile.Result, live map[manifest
 	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
 	workqueue.ParallelizeUntil(ctx, requests, len(targets), func(i int) {
 		o := head.Objects[i]
-		targets[i], errs[i] = targetOf(ctx, head, base, o, live[o.Key()], by)
+		errs[i] = loop.Try(slog.Default(), func() (err error) {
+			targets[i], err = targetOf(ctx, head, base, o, live[o.Key()], by)
+			return err
+		})
 	})
 	return targets, cmp.Or(append(errs, ctx.Err())...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -36,7 +34,7 @@ func (r *Reconciler) finalize(
 		return ctrl.Result{}, nil
 	}
 	before := np.DeepCopy()
-	err := loop.Try(slog.Default(), func() error { return r.Worker.end(ctx, np, record) })
+	err := bounded(ctx, np, func(ctx context.Context) error { return r.Worker.end(ctx, np, record) })
 	switch o, waiting := errors.AsType[outcome](err); {
 	case waiting:
 		setConditions(np, o)

@@ -39,7 +39,7 @@ func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o o
 	if err != nil {
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the previous revision: %v", rev.Revision, err)
 	}
-	declared, err := plan.Diff(plan.State{Objects: rev.base.Objects}, plan.State{Objects: head})
+	declared, err := plan.Diff(ctx, plan.State{Objects: rev.base.Objects}, plan.State{Objects: head})
 	if err != nil {
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the previous revision: %v", rev.Revision, err)
 	}

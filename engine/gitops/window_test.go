@@ -2,10 +2,14 @@ package gitops
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -106,10 +110,118 @@ func (panicking) Compile(context.Context, compile.Request) (compile.Answer, erro
 	panic("no such pool")
 }
 
-// TestPanicEndsReconciliation as a failure that the conditions show, and that is retried.
+// TestPanicEndsReconciliation as a failure that the conditions show, and that is retried, also if it is in another goroutine.
 func TestPanicEndsReconciliation(t *testing.T) {
+	for name, spoil := range map[string]func(*proving){
+		"compile": func(p *proving) { p.worker.Compiler = panicking{} },
+		"compare": func(p *proving) { p.admit = func(map[string]any) { panic("no such pool") } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProving(t, lkeplanv1alpha1.RolloutSpec{})
+			spoil(p)
+			p.push("two")
+			p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonApplyFailed, "a bug in lkeplan, with details in the log: no such pool", "", "")
+		})
+	}
+}
+
+// slow is a cluster that answers no dry run.
+type slow struct{ Cluster }
+
+func (slow) DryRun(ctx context.Context, _ map[string]any) (map[string]any, []manifest.Conflict, error) {
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
+// TestReconciliationHasDeadline that names the step, and is retried.
+func TestReconciliationHasDeadline(t *testing.T) {
 	p := newProving(t, lkeplanv1alpha1.RolloutSpec{})
-	p.worker.Compiler = panicking{}
-	p.push("two")
-	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonApplyFailed, "a bug in lkeplan, with details in the log: no such pool", "", "")
+	synctest.Test(t, func(t *testing.T) {
+		w := *p.worker
+		w.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return slow{p.world}, nil }
+		p.push("two")
+		o := w.Work(t.Context(), p.np, p.record(p.np))
+		const want = "the reconciliation took longer than 7m30s, and ended in this step: compare revision main@sha1:1 with the cluster: " +
+			"context deadline exceeded."
+		if !o.failed || !strings.HasPrefix(o.message, want) {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// TestComputationIsCheap whatever the commit contains: rare and frequent schedules together, and limits of many pools.
+func TestComputationIsCheap(t *testing.T) {
+	const head = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nnode_class \"c\" {}\n"
+	freezes := ""
+	for minute := 1; minute <= 45; minute++ {
+		freezes += fmt.Sprintf("  freeze \"f%d\" {\n    schedule = \"%d * * * *\"\n    duration = \"1m\"\n  }\n", minute, minute)
+	}
+	for name, text := range map[string]string{
+		"schedules": head + `
+guards {
+  window "leap" {
+    schedule = "0 0 29 2 *"
+    duration = "1m"
+  }
+` + freezes + `}
+pool "p" {
+  for_each     = toset([for i in range(10) : tostring(i)])
+  name         = "p${each.key}"
+  node_class   = node_class.c
+  requirements = { cpu = 4 }
+  labels       = { l = "LABEL" }
+  disruption {
+    consolidate_after = "1h"
+    dynamic "budget" {
+      for_each = range(45)
+      content {
+        nodes    = "0"
+        schedule = "${budget.value} * 29 2 *"
+        duration = "1m"
+      }
+    }
+    budget {
+      nodes    = "0"
+      schedule = "* * * * *"
+      duration = "1m"
+    }
+  }
+}
+`,
+		"limits": head + `
+pool "p" {
+  for_each     = toset([for i in range(100) : tostring(i)])
+  name         = "p${each.key}"
+  node_class   = node_class.c
+  requirements = { cpu = between(1, 30) }
+  labels       = { l = "LABEL" }
+}
+limits "l" {
+  for_each = toset([for i in range(100) : tostring(i)])
+  name     = "l${each.key}"
+  nodes    = 100 + each.key
+  cpu      = 1000 + each.key
+  pools    = [for i in range(80) : pool.p[tostring((i + each.key) % 100)]]
+}
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			np := w.plan("fleet", "a", "fleet")
+			w.commit(map[string]string{"a": strings.ReplaceAll(text, "LABEL", "one")})
+			w.commit(map[string]string{"a": strings.ReplaceAll(text, "LABEL", "two")})
+			w.seen["a"] = 0
+			w.reconcile(np)
+			w.seen["a"], np.Spec.Mode = 1, lkeplanv1alpha1.ModePlanOnly // so that it can be repeated
+			w.reconcile(np)                                             // compiles
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			var o outcome
+			configtest.Within(t, 2*time.Second, func() { o = w.reconcile(np) })
+			runtime.ReadMemStats(&after)
+			if made := (after.TotalAlloc - before.TotalAlloc) >> 20; o.failed || o.reason != lkeplanv1alpha1.ReasonPlanned || made > 3*300 { // it may have run three times
+				t.Errorf("%s: %s; %d MiB", o.reason, o.message, made)
+			}
+		})
+	}
 }

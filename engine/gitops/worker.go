@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/loop"
@@ -88,10 +89,35 @@ func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.Mo
 // the reconciliation read.
 type Recorder func(ctx context.Context) error
 
-// Work reconciles a NodePlan with the cluster. A panic ends it as a failure, which is retried.
+// Work reconciles a NodePlan with the cluster.
 func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) (o outcome) {
-	err := loop.Try(slog.Default(), func() error { o = w.work(ctx, np, record); return nil })
+	err := bounded(ctx, np, func(ctx context.Context) error {
+		if o = w.work(ctx, np, record); o.failed {
+			return o
+		}
+		return nil
+	})
 	return outcomeOf(o, err)
+}
+
+// longestComputation is how long a reconciliation computes at most, with what its steps may wait for. 500 pools with 5,000
+// nodes take a small part of it, also if Karpenter's disruption is simulated for as long as that may take.
+const longestComputation = 5 * time.Minute
+
+// bounded runs a reconciliation. If it panics or takes too long, it ends with an error that names the step, and is retried:
+// a bug, or a configuration that costs too much, does not stop the reconciliation of others.
+func bounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(context.Context) error) error {
+	longest := longestComputation + steps*timeout(np)
+	limited, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	err := loop.Try(slog.Default(), func() error { return do(limited) })
+	o := outcomeOf(outcome{}, err)
+	if !o.failed || limited.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	o.message = fmt.Sprintf("the reconciliation took longer than %s, and ended in this step: %s. Reduce the number of objects, or "+
+		"raise spec.timeout.", schedule.WriteDuration(longest), o.message)
+	return o
 }
 
 func (w *Worker) work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) outcome {

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -130,7 +131,7 @@ func differences(before, after map[string]any) (rest []Difference, err error) {
 	state := func(obj map[string]any) plan.State {
 		return plan.State{Objects: []config.Object{{Manifest: obj, Defaulted: obj}}}
 	}
-	p, err := plan.Diff(state(before), state(after))
+	p, err := plan.Diff(context.Background(), state(before), state(after))
 	if err != nil {
 		return nil, err
 	}

@@ -215,9 +215,9 @@ func (a attractor) concerns(other object) bool {
 }
 
 // excludes says of pods that run in another pool why the capacity cannot be for them, or else why it may be, as far as the
-// pools alone say. A taint counts, because pods tolerate the taints of their own pool. A label or a requirement does not: a pod
+// pools alone say; theirs are the offers that they admit. A taint counts, because pods tolerate the taints of their own pool. A label or a requirement does not: a pod
 // that selects no label runs anywhere.
-func (a attractor) excludes(other object, offers []Offer) (cannot, may string) {
+func (a attractor) excludes(other object, theirs []Offer) (cannot, may string) {
 	if other.pool == nil {
 		return "", "the other pool is unknown"
 	}
@@ -238,7 +238,6 @@ func (a attractor) excludes(other object, offers []Offer) (cannot, may string) {
 	case weight == theirs:
 		return "", "it has no taint that they do not tolerate, and the same weight"
 	}
-	theirs := Admitted(offers, other.requirements())
 	unknown := func(o Offer) bool { return o.Unknown }
 	if len(theirs) == 0 || len(a.offers) == 0 || slices.ContainsFunc(theirs, unknown) || slices.ContainsFunc(a.offers, unknown) {
 		return "", "it has no taint that they do not tolerate, and the prices are unknown"

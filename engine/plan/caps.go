@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -59,10 +60,17 @@ func limitsOfSeveral(objects []object) (all []limitsBlock, err error) {
 // bound is the maximum cost of pools within the limits. It is the minimum of the money that the block allows, of the cost
 // of nodes that fit its limits in any pool, and of the cost of nodes that fit each limit within the pools' ceilings.
 func (l limitsBlock) bound(pools []pricedPool) Ceiling {
-	var nodes mix
+	nodes, added := &mix{}, map[*mix]bool{} // many pools have the same
 	for _, p := range pools {
-		nodes.add(p.nodes.shares...)
-		nodes.unknown = nodes.unknown || p.nodes.unknown
+		switch {
+		case added[p.nodes]:
+		case len(added) == 0:
+			nodes = p.nodes
+		default:
+			nodes = &mix{shares: slices.Clone(nodes.shares), unknown: nodes.unknown || p.nodes.unknown}
+			nodes.add(p.nodes.shares...)
+		}
+		added[p.nodes] = true
 	}
 	most, _ := nodes.most(l.amounts)
 	most = most.or(l.monthly)
@@ -85,8 +93,7 @@ func filled(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
 	for _, p := range pools {
 		most.AtLeast = most.AtLeast || p.nodes.unknown
 		if len(p.nodes.shares) > 0 {
-			least := slices.MinFunc(p.nodes.shares, func(a, b share) int { return a[resource].Cmp(b[resource]) })
-			order = append(order, cheap{p, least[resource]})
+			order = append(order, cheap{p, p.nodes.least[resource]})
 		}
 	}
 	slices.SortStableFunc(order, func(a, b cheap) int { return a.share.Cmp(b.share) })
@@ -122,7 +129,7 @@ func (c Ceiling) or(other Ceiling) Ceiling {
 // A priced pool is a pool with the offers for its nodes.
 type pricedPool struct {
 	name  string
-	nodes mix
+	nodes *mix
 	cost  Cost
 }
 
@@ -136,7 +143,7 @@ type boundedSet struct {
 // together bounds the cost of pools with limits on several of them. Each pool is in one set. A limit joins the sets that
 // it covers if its bound is lower than their sum. If limits are disjoint or nested, the result is the least bound; if they
 // overlap, it is an upper bound.
-func together(pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []string) {
+func together(ctx context.Context, pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []string) {
 	var sets []boundedSet
 	for _, p := range pools {
 		set := boundedSet{pools: []pricedPool{p}, ceiling: p.cost.Ceiling}
@@ -154,6 +161,9 @@ func together(pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []strin
 	limits = slices.Clone(limits)
 	slices.SortStableFunc(limits, func(a, b limitsBlock) int { return cmp.Compare(width(a), width(b)) })
 	for _, l := range limits {
+		if ctx.Err() != nil {
+			break
+		}
 		sets = joinSets(sets, l)
 	}
 	for _, s := range sets {

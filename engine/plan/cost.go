@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,12 +14,12 @@ import (
 
 // cost computes the possible cost of all pools before and after, and the cost of the live nodes, and sets those of the
 // changes.
-func (p *Plan) cost(base, head side) error {
-	before, err := costsOf(base.objects, base.Offers, &p.Before)
+func (p *Plan) cost(ctx context.Context, base, head side) error {
+	before, err := costsOf(ctx, base.objects, base.Offers, &p.Before)
 	if err != nil {
 		return err
 	}
-	after, err := costsOf(head.objects, head.Offers, &p.After)
+	after, err := costsOf(ctx, head.objects, head.Offers, &p.After)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +16,7 @@ import (
 )
 
 // Diff compares two revisions. Objects with the same kind and name are the same object.
-func Diff(from, to State) (Plan, error) {
+func Diff(ctx context.Context, from, to State) (Plan, error) {
 	base, err := sideOf(from)
 	if err != nil {
 		return Plan{}, err
@@ -24,7 +25,7 @@ func Diff(from, to State) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p, err := effects(base, head)
+	p, err := effects(ctx, base, head)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -35,16 +36,19 @@ func Diff(from, to State) (Plan, error) {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
 	})
 	sortChanges(p.Changes)
-	if err := p.setImpact(base, head); err != nil {
+	if err := p.setImpact(ctx, base, head); err != nil {
 		return p, err
 	}
-	return p, p.cost(base, head)
+	return p, p.cost(ctx, base, head)
 }
 
 // effects are the changes of objects with their effects on nodes, without their numbers of nodes.
-func effects(base, head side) (Plan, error) {
+func effects(ctx context.Context, base, head side) (Plan, error) {
 	p := Plan{Now: head.Now}
 	for _, o := range head.objects {
+		if ctx.Err() != nil {
+			break
+		}
 		old, existed := base.byKey[o.Key()]
 		if !existed {
 			p.Changes = append(p.Changes, created(o.Object, head.State))
@@ -67,8 +71,8 @@ func effects(base, head side) (Plan, error) {
 	p.declaredFirst(base, head)
 	p.fanOut(base, head)
 	p.outside(head)
-	p.loosenOthers(base, head)
-	return p, nil
+	p.loosenOthers(ctx, base, head)
+	return p, ctx.Err()
 }
 
 // ByKey indexes objects by their keys.

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -29,7 +30,7 @@ func pool(weight int64, expireAfter string) config.Object {
 func ExampleDiff() {
 	base := plan.State{Objects: []config.Object{pool(10, "720h")}}
 	head := plan.State{Objects: []config.Object{pool(20, "168h")}}
-	p, err := plan.Diff(base, head)
+	p, err := plan.Diff(context.Background(), base, head)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -49,12 +50,12 @@ func ExampleDiff() {
 // A digest names what a plan does to objects, so that an approval can name it.
 func ExamplePlan_Digest() {
 	state := func(weight int64) plan.State { return plan.State{Objects: []config.Object{pool(weight, "720h")}} }
-	change, err := plan.Diff(state(10), state(20))
+	change, err := plan.Diff(context.Background(), state(10), state(20))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	again, err := plan.Diff(state(10), state(20))
+	again, err := plan.Diff(context.Background(), state(10), state(20))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -158,7 +159,7 @@ type loosener struct {
 //   - A pool that is deleted may have been tried before a cheaper one.
 //
 // If it is known which nodes Karpenter moves, these nodes are the effect of all of them.
-func (p *Plan) loosenOthers(base, head side) {
+func (p *Plan) loosenOthers(ctx context.Context, base, head side) {
 	all := p.looseners(base, head)
 	pools, nodes := map[int]object{}, byPool(head.Nodes)
 	for i, c := range p.Changes {
@@ -174,6 +175,9 @@ func (p *Plan) loosenOthers(base, head side) {
 		all = slices.DeleteFunc(all, func(l loosener) bool { return l.class == "" }) // classes say when nodes go, too
 	}
 	for _, l := range all {
+		if ctx.Err() != nil {
+			return
+		}
 		source := &p.Changes[l.change]
 		var loosened []int
 		for i := range p.Changes {
@@ -208,7 +212,7 @@ func (p *Plan) loosenOthers(base, head side) {
 		}
 	}
 	if !head.Moves.Known {
-		p.attract(base, head, pools, because)
+		p.attract(ctx, base, head, pools, because)
 	}
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Loosens {
@@ -219,9 +223,18 @@ func (p *Plan) loosenOthers(base, head side) {
 }
 
 // attract loosens the pools whose pods Karpenter may move to capacity that the change adds.
-func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]string) {
+func (p *Plan) attract(ctx context.Context, base, head side, pools map[int]object, because map[int][]string) {
 	nodes := byPool(head.Nodes)
+	offers := map[int][]Offer{} // that pools admit
+	for i, pool := range pools {
+		if pool.pool != nil {
+			offers[i] = Admitted(head.Offers, pool.requirements())
+		}
+	}
 	for _, a := range p.attractors(base, head) {
+		if ctx.Err() != nil {
+			return
+		}
 		source, may, cannot := &p.Changes[a.change], map[string][]string{}, map[string][]string{}
 		for i := range p.Changes {
 			c := &p.Changes[i]
@@ -233,7 +246,7 @@ func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]
 				!a.concerns(changedPool(*c, base, side{State: head.State, others: base.others})) {
 				continue
 			}
-			not, why := a.excludes(pool, head.Offers)
+			not, why := a.excludes(pool, offers[i])
 			if not != "" {
 				if p.Changes[a.of].Action == Create { // of others, only what may happen is of interest
 					cannot[not] = append(cannot[not], c.Addr)
@@ -249,6 +262,9 @@ func (p *Plan) attract(base, head side, pools map[int]object, because map[int][]
 		to.Attracts = append(to.Attracts, a.attracts(to.Addr, may, cannot)...)
 	}
 	for d := range p.Changes {
+		if ctx.Err() != nil {
+			return
+		}
 		deleted := &p.Changes[d]
 		old := base.byKey[deleted.Key()]
 		if deleted.Action != Delete || old.pool == nil || hasNoNodes(old.pool) {

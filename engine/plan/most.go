@@ -20,10 +20,12 @@ type share []*big.Rat
 // allow less money for them.
 type mix struct {
 	shares  []share
-	unknown bool // an offer has no price, and may cost more than all others
+	least   share // of each resource, among the shares; nil if there are none
+	unknown bool  // an offer has no price, and may cost more than all others
 }
 
-func mixOf(offers []Offer) (m mix) {
+func mixOf(offers []Offer) *mix {
+	var m mix
 	for _, o := range offers {
 		switch {
 		case o.Unknown:
@@ -36,7 +38,15 @@ func mixOf(offers []Offer) (m mix) {
 			m.add(s)
 		}
 	}
-	return m
+	if len(m.shares) > 0 {
+		m.least = slices.Clone(m.shares[0])
+	}
+	for _, s := range m.shares {
+		for i := range s {
+			m.least[i] = least(m.least[i], s[i])
+		}
+	}
+	return &m
 }
 
 func (m *mix) add(more ...share) {

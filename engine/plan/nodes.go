@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -104,7 +105,7 @@ type Held struct {
 // SetImpact sets what happens to the nodes of each changed pool, as Diff does for the nodes of its states. A node rolls if
 // it drifts from the new objects and did not drift from the old ones, by the comparisons of Karpenter (karpenter v1.15.0,
 // drift.go in pkg/controllers/nodeclaim/disruption) and of the provider.
-func (p *Plan) SetImpact(base, head State) error {
+func (p *Plan) SetImpact(ctx context.Context, base, head State) error {
 	before, err := sideOf(base)
 	if err != nil {
 		return err
@@ -113,10 +114,10 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	return p.setImpact(before, after)
+	return p.setImpact(ctx, before, after)
 }
 
-func (p *Plan) setImpact(base, head side) error {
+func (p *Plan) setImpact(ctx context.Context, base, head side) error {
 	changes := map[manifest.Key]bool{}
 	for _, c := range p.Changes {
 		changes[c.Key()] = true
@@ -138,6 +139,9 @@ func (p *Plan) setImpact(base, head side) error {
 	after := judgesOf(kept, changed)
 	pools := byPool(head.Nodes)
 	for i := range p.Changes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c := &p.Changes[i]
 		key := c.Key()
 		stays := c.Action == Forget && c.Effect != Roll && !c.Loosens && c.Released == nil

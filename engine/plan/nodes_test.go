@@ -87,7 +87,7 @@ func TestImpact(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := append([]Node{{Pool: "another"}}, nodesOf(t, tt.before, tt.cpus...)...)
-			p, err := Diff(State{Objects: []config.Object{tt.before}, Nodes: nodes},
+			p, err := Diff(t.Context(), State{Objects: []config.Object{tt.before}, Nodes: nodes},
 				State{Objects: []config.Object{tt.head}, Nodes: nodes, Now: friday})
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatalf("%+v, %v", p, err)
@@ -129,7 +129,7 @@ func TestConflictsAreChanges(t *testing.T) {
 	o := poolOf("4", "720h")
 	contested := o
 	conflicts := map[manifest.Key][]Conflict{contested.Key(): {{Path: "spec.weight", Owner: "jane"}}}
-	p, err := Diff(State{Objects: []config.Object{o}}, State{Objects: []config.Object{contested}, Conflicts: conflicts})
+	p, err := Diff(t.Context(), State{Objects: []config.Object{o}}, State{Objects: []config.Object{contested}, Conflicts: conflicts})
 	if err != nil || len(p.Changes) != 1 || len(p.Changes[0].Conflicts) != 1 {
 		t.Errorf("the conflict is not in the plan: %+v, %v", p, err)
 	}

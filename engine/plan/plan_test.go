@@ -43,11 +43,11 @@ func TestDiff(t *testing.T) {
 	}
 	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		head := compiledDir(t, files, "head")
-		p, err := compare.Revisions(compiledDir(t, files, "base"), head, prices, friday)
+		p, err := compare.Revisions(t.Context(), compiledDir(t, files, "base"), head, prices, friday)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same, err := compare.Revisions(head, head, prices, friday); err != nil || !same.Empty() {
+		if same, err := compare.Revisions(t.Context(), head, head, prices, friday); err != nil || !same.Empty() {
 			t.Errorf("a directory differs from itself: %+v, %v", same.Changes, err)
 		}
 		want := map[string]string{}

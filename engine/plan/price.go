@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -130,7 +131,7 @@ func (c Cost) Plus(other Cost) Cost {
 }
 
 // costsOf computes the monthly cost of each pool among objects within the limits of the objects, and adds them up.
-func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Cost, error) {
+func costsOf(ctx context.Context, objects []object, offers []Offer, total *Cost) (map[manifest.Key]Cost, error) {
 	each := map[manifest.Key]Cost{}
 	limits, err := limitsOfSeveral(objects)
 	if err != nil {
@@ -140,10 +141,13 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 	var alone Ceiling
 	type offered struct {
 		offers []Offer
-		nodes  mix
+		nodes  *mix
 	}
 	admitted := map[string]offered{} // by requirements, which many pools share
 	for _, o := range objects {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if o.pool == nil {
 			continue
 		}
@@ -173,17 +177,17 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 		}
 		pools = append(pools, pricedPool{o.Name(), nodes, c})
 	}
-	if total.Ceiling, total.By = together(pools, limits); total.Ceiling != alone {
+	if total.Ceiling, total.By = together(ctx, pools, limits); total.Ceiling != alone {
 		total.Alone = &alone
 	}
 	total.capFloor()
-	return each, nil
+	return each, ctx.Err()
 }
 
 // boundsOf computes the cost of the nodes of a NodePool from the offers that it allows, which are also the mix nodes. The
 // floor is that of a static pool with its cheapest plan type. A plan type with an unknown price may cost more than all
 // others, and is assumed to cost no less.
-func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes mix) Cost {
+func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes *mix) Cost {
 	limits := map[string]resource.Quantity{}
 	for name, limit := range pool.Spec.Limits {
 		limits[string(name)] = limit

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -231,5 +232,5 @@ func costs(objects []config.Object, offers []Offer, total *Cost) (map[manifest.K
 	if err != nil {
 		return nil, err
 	}
-	return costsOf(s.objects, offers, total)
+	return costsOf(context.Background(), s.objects, offers, total)
 }

@@ -27,7 +27,7 @@ func TestStages(t *testing.T) {
 		if f := files["canary"]; f != nil {
 			terms = rollout.TermsOf(lkeplanv1alpha1.RolloutSpec{Canary: strings.Fields(string(f.Data)), Nodes: 1})
 		}
-		p, err := plan.Diff(plan.State{Objects: base}, plan.State{Objects: head})
+		p, err := plan.Diff(t.Context(), plan.State{Objects: base}, plan.State{Objects: head})
 		if err != nil {
 			t.Fatal(err)
 		}

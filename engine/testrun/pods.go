@@ -174,9 +174,9 @@ func (t *trying) change(ctx context.Context, base compile.Result) (plan.Plan, er
 			return plan.Plan{}, err
 		}
 		t.uncounted = t.undated(nodes)
-		return compare.RevisionsAmong(base, t.head, nodes, t.prices, t.at)
+		return compare.RevisionsAmong(ctx, base, t.head, nodes, t.prices, t.at)
 	}
-	return compare.Revisions(base, t.head, t.prices, t.at)
+	return compare.Revisions(ctx, base, t.head, t.prices, t.at)
 }
 
 // nodesOf are simulated nodes, made by a base. They have the version that their class

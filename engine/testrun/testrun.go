@@ -137,7 +137,7 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 			"base = \"git:origin/main\"."},
 		"simulate": {Absent: "The run simulates no pods. Add pods to the run, such as pods = [\"40x1cpu,2Gi\"]."},
 	}
-	alone, err := compare.Revisions(compile.Result{}, t.head, t.prices, t.at)
+	alone, err := compare.Revisions(ctx, compile.Result{}, t.head, t.prices, t.at)
 	if err != nil {
 		return nil, t.fail("Cannot compute the cost", err)
 	}

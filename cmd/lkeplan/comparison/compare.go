@@ -214,12 +214,12 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 			Prices: prices, Now: now, Prune: d.Prune, PruneNow: c.Rules.Guards.PruneNow,
 		})
 	case d.Nodes == "":
-		c.Plan, err = compare.Revisions(c.Base, head, prices, now)
+		c.Plan, err = compare.Revisions(ctx, c.Base, head, prices, now)
 	default:
 		var view compare.View
 		kind, file, _ := strings.Cut(d.Nodes, ":")
 		if view, _, err = d.view(&c, kind, file, cmp.Or(d.Name, c.Base.Cluster.Name)); d.member != nil && errors.Is(err, fs.ErrNotExist) {
-			c.Plan, err = compare.Revisions(c.Base, head, prices, now)
+			c.Plan, err = compare.Revisions(ctx, c.Base, head, prices, now)
 			c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so its nodes are not counted.")
 			break
 		}
