@@ -33,7 +33,7 @@ install: ## build lkeplan into $$(go env GOBIN), or bin in $$(go env GOPATH)
 
 unit: ## run the unit tests: no control plane, what did not change is not run again
 	$(GO) test -timeout $(TIMEOUT) ./...
-	$(E2E) -short -timeout $(TIMEOUT) . ./binaries ./image ./machine ./process ./stack
+	$(E2E) -short -timeout $(TIMEOUT) . ./binaries ./image ./machine ./probe ./process ./stack
 
 test: unit programs ## run the unit tests, and the gate of the end-to-end tests in sandboxes
 	$(E2E) -timeout $(TIMEOUT) .

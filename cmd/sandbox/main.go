@@ -70,7 +70,7 @@ takes about five minutes on two cores and needs Go and a module proxy.`,
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.AddCommand(a.up(), a.down(), a.run(), a.build(), a.simulate(), a.demo())
+	root.AddCommand(a.up(), a.down(), a.run(), a.build(), a.simulate(), a.demo(), a.probe())
 	return root
 }
 

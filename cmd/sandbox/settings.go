@@ -49,6 +49,7 @@ func (s *settings) register(flags *pflag.FlagSet) {
 		"rate limit of the API: off, documented (200 lists and 1600 other calls a minute), or N/min")
 	flags.Float64Var(&c.FaultRate, "fault-rate", 0,
 		"the share of Linode calls that fail: refused, done without a word, or done 20 s afterwards")
+	flags.StringSliceVar(&c.Breaks, "break", nil, "assumptions that the account makes false, by experiments of sandbox probe")
 	flags.StringVar(&c.Catalog, "catalog", "", "a snapshot of plans and prices (default: the embedded one)")
 }
 

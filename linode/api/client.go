@@ -208,6 +208,25 @@ func (c *Client) DeleteSlot(ctx context.Context, cluster int, slot string) error
 		func(ctx context.Context) error { return c.api.DeleteLKENodePoolNode(ctx, cluster, slot) }))
 }
 
+// Call makes a call that no other method makes, and reads the answer into a pointer, unless that is nil. The filter is
+// the header X-Filter.
+func (c *Client) Call(ctx context.Context, method, path, filter string, body, into any) error {
+	return do(ctx, method+" "+path, func(ctx context.Context) error {
+		req := c.api.R(ctx)
+		if filter != "" {
+			req.SetHeader("X-Filter", filter)
+		}
+		if body != nil {
+			req.SetBody(body)
+		}
+		if into != nil {
+			req.SetResult(into)
+		}
+		_, err := req.Execute(method, path)
+		return err
+	})
+}
+
 func ignoreNotFound(err error) error {
 	if ClassOf(err) == ClassNotFound {
 		return nil

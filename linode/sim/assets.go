@@ -27,6 +27,9 @@ func (st *state) createGroup(q *request) (any, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
+	if st.breaks("group-size") {
+		draft.Room = Room - 1
+	}
 	return st.assets.Put(AssetSet{Groups: []Placement{draft}}).Groups[0], nil
 }
 

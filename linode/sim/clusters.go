@@ -85,7 +85,7 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	c.must(spec.Label == nil || clusterLabel.MatchString(*spec.Label), "label",
 		"Length must be 3-32 characters: letters, digits and hyphens")
 	c.must(spec.Version == nil || st.offers(cl, *spec.Version), "k8s_version", "k8s_version is not valid")
-	c.must(spec.Version == nil || !catalog.NewerVersion(cl.KubernetesVersion, *spec.Version), "k8s_version",
+	c.must(spec.Version == nil || st.breaks("downgrade") || !catalog.NewerVersion(cl.KubernetesVersion, *spec.Version), "k8s_version",
 		"k8s_version must not be older than the present one")
 	checkTags(&c, ptr.Deref(spec.Tags, nil))
 	if err := c.err(); err != nil {

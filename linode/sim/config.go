@@ -84,6 +84,9 @@ type Config struct {
 	// Assets are the objects of the account that Linodes are created with, in addition to the public images and one user.
 	Assets AssetSet
 
+	// Breaks are the assumptions that the account makes false: see [Breakable].
+	Breaks []string
+
 	// Catalog holds plans, regions and prices; nil is the embedded one.
 	Catalog *catalog.Catalog
 }
@@ -145,6 +148,11 @@ func (c Config) check() error {
 	}
 	if c.Jitter < 0 || c.Jitter > 1 {
 		return fmt.Errorf("jitter %v: want 0 to 1", c.Jitter)
+	}
+	for _, name := range c.Breaks {
+		if !slices.Contains(Breakable(), name) {
+			return fmt.Errorf("assumption %q: want one of %s", name, strings.Join(Breakable(), ", "))
+		}
 	}
 	return nil
 }

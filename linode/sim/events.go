@@ -40,6 +40,9 @@ const nodeNotMade = "lke_node_create"
 
 // noteUnmade writes that LKE could not create a node of a pool. The URL is an assumption, and that each node has one.
 func (st *state) noteUnmade(pool int, label string, now time.Time) {
+	if st.breaks("events") {
+		return
+	}
 	st.lastEvent++
 	st.events = slices.Insert(st.events, 0, Event{
 		ID: st.lastEvent, Action: nodeNotMade, Created: stamp(now.Add(st.cfg.ClockAhead)), Status: "notification",

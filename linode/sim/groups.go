@@ -51,12 +51,13 @@ func (st *state) checkGroup(c *checker, g Placement) {
 	region, known := st.cfg.Catalog.Region(g.Region)
 	c.must(groupLabel.MatchString(g.Label), "label", "Must begin and end with an alphanumeric character and contain only "+
 		"letters, digits, -, _ and ., 32 of them at most")
+	c.must(len(g.Label) <= 30 || !st.breaks("group-label"), "label", "Length must be 1-30 characters")
 	c.must(known, "region", "region is not valid")
 	c.must(!known || region.Has("Placement Group"), "region", "Placement groups are not available in region %s", g.Region)
 	c.must(g.Type == AntiAffinity, "placement_group_type", "Must be one of %s", AntiAffinity)
 	c.must(g.Policy == Strict || g.Policy == Flexible, "placement_group_policy", "Must be one of %s, %s", Strict, Flexible)
 	for _, other := range st.assets.groups {
-		c.must(other.Label != g.Label, "label", "Label must be unique")
+		c.must(other.Label != g.Label || st.breaks("group-unique"), "label", "Label must be unique")
 	}
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -16,6 +17,9 @@ func (st *state) allInstances(now time.Time) []Instance {
 }
 
 func (st *state) listInstances(q *request) (any, error) {
+	if st.breaks("filter") && strings.Contains(q.http.Header.Get("X-Filter"), "+or") {
+		return list(q, []Instance{})
+	}
 	return list(q, st.allInstances(q.now), "id", "label", "tags", "region", "image")
 }
 
@@ -32,10 +36,15 @@ func (st *state) createInstance(q *request) (any, error) {
 	}
 	var c checker
 	spec.check(&c, st.cfg.Catalog, st.assets)
+	for n := range c.errs {
+		if st.breaks("group-full") && c.errs[n].Field == "placement_group.id" {
+			c.errs[n].Field = ""
+		}
+	}
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if c.must(!st.labelled(spec.Label), "label", duplicateLabel); c.err() != nil {
+	if c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel); c.err() != nil {
 		return nil, c.err()
 	}
 	if err := st.accountRoom(spec.Type, spec.Region, 1); err != nil {
@@ -43,7 +52,7 @@ func (st *state) createInstance(q *request) (any, error) {
 	}
 	st.lastInstance++
 	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // which may be taken
-	if c.must(!st.labelled(spec.Label), "label", duplicateLabel); c.err() != nil {
+	if c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel); c.err() != nil {
 		return nil, c.err()
 	}
 	made := st.makeLinode(spec, q.now)

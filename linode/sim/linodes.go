@@ -165,6 +165,8 @@ func (i *instance) status(now time.Time) string {
 	switch {
 	case !i.Gone.IsZero():
 		return "deleting"
+	case i.sleeps.After(now):
+		return "offline"
 	case i.Away != "":
 		return i.Away
 	case i.Off && (i.slot != nil || !i.Runs.After(now)):

@@ -63,9 +63,7 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial D
 			return nil
 		})
 	}
-	if s.first != 0 {
-		run("nodes", (&nodes{sim: s, client: c, lister: lister, log: log}).pass)
-	}
+	run("nodes", (&nodes{sim: s, client: c, lister: lister, log: log}).pass)
 	run("hosts", (&hosts{sim: s, client: c, stopped: map[string]bool{}}).pass)
 	machines := &joiners{sim: s, dial: dial, log: log, alive: map[int]*joiner{}}
 	defer machines.ended.Wait()
@@ -187,21 +185,25 @@ type machine struct {
 	registered time.Time // zero: its kubelet has not joined yet
 	labels     map[string]string
 	taints     []Taint
+	breaks     func(assumption string) bool
 }
 
-// machines returns the instances of a cluster, and when the next of what the account has planned is due.
+// machines returns the instances of a cluster, or of all clusters for 0, and when the next of what the account has planned is due.
 func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
-	s.update(func(st *state, _ time.Time) {
+	s.update(func(st *state, now time.Time) {
 		for _, i := range byID(st.instances) {
-			if i.slot == nil || i.slot.pool.cluster.ID != cluster {
+			if i.slot == nil || cluster != 0 && i.slot.pool.cluster.ID != cluster {
 				continue
 			}
 			p := i.slot.pool
 			all = append(all, machine{
 				Linode: i.Linode, pool: p.ID, tier: p.cluster.Tier, memoryKept: st.cfg.MemoryKept,
 				version: kubeletVersion(i.version), machineID: i.machineID, joins: i.joins, registered: i.registered,
-				labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints),
+				labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), breaks: st.breaks,
 			})
+			if st.breaks("labels") && p.oldLabels != nil && now.Unix()/20%2 == 0 {
+				all[len(all)-1].labels = maps.Clone(p.oldLabels)
+			}
 		}
 		next = st.agenda.next()
 	})

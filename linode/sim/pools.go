@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/linode/linodego"
 
@@ -106,11 +107,17 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 	more := 0
 	if spec.Count != nil {
 		more = *spec.Count - len(p.slots)
+		p.keepCount(st, q)
 	}
 	if err := st.room(p.cluster, p.plan.ID, more); err != nil {
 		return nil, err
 	}
 	st.apply(p, spec)
+	if spec.Autoscaler != nil && st.breaks("put") || spec.Version != nil && st.breaks("version") {
+		for _, sl := range slices.Clone(p.slots) {
+			st.recycle(sl, q.now)
+		}
+	}
 	if more > 0 {
 		st.grow(p, st.faults.clamp(p.plan.ID, p.cluster.Region, more), q.now)
 	} else {
@@ -128,6 +135,7 @@ func (st *state) apply(p *pool, spec poolSpec) {
 		st.retag(p, *spec.Tags)
 	}
 	if spec.Labels != nil {
+		p.oldLabels = p.Labels
 		p.Labels = maps.Clone(*spec.Labels)
 	}
 	if spec.Taints != nil {
@@ -140,6 +148,9 @@ func (st *state) apply(p *pool, spec poolSpec) {
 		set(&p.Autoscaler.Enabled, a.Enabled)
 		set(&p.Autoscaler.Min, a.Min)
 		set(&p.Autoscaler.Max, a.Max)
+	}
+	if spec.Firewall != nil && p.EnterpriseFields == nil && st.breaks("firewall") {
+		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: p.cluster.KubernetesVersion}
 	}
 	if e := p.EnterpriseFields; e != nil {
 		set(&e.KubernetesVersion, spec.Version)
@@ -198,8 +209,22 @@ func (st *state) removeNode(sl *slot, q *request) (any, error) {
 	if slices.Contains(sl.pool.Locks, LockWithNodes) {
 		return nil, locked()
 	}
+	if sl.instance == nil && st.breaks("null-slot") {
+		return nil, refusal(http.StatusBadRequest, "", "This node has no Linode")
+	}
+	sl.pool.keepCount(st, q)
 	st.remove(sl, q.now)
+	if len(sl.pool.slots) == 0 && st.breaks("last") {
+		st.addSlot(sl.pool, q.now)
+	}
 	return struct{}{}, nil
+}
+
+// keepCount lets a pool show its count for a while longer.
+func (p *pool) keepCount(st *state, q *request) {
+	if st.breaks("count") {
+		p.staleCount, p.staleUntil = len(p.slots), q.now.Add(30*time.Second)
+	}
 }
 
 // locked is the answer to deleting what is locked.
@@ -210,7 +235,9 @@ func locked() *apiError {
 }
 
 func (st *state) recycleNode(sl *slot, q *request) (any, error) {
-	st.recycle(sl, q.now)
+	if !st.breaks("recycle") {
+		st.recycle(sl, q.now)
+	}
 	return struct{}{}, nil
 }
 

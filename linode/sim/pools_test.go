@@ -328,7 +328,7 @@ func TestSlotOutlivesItsInstance(t *testing.T) {
 }
 
 func TestPoolLabelNamesItsNodes(t *testing.T) {
-	a := newAccount(t, Config{ClusterID: 77})
+	a := newAccount(t, Config{ClusterID: 77, Breaks: []string{"labelled"}})
 	p := a.makePool(1, fields{"label": "web"})
 	_, hash, _ := strings.Cut(p.Nodes[0].ID, "-")
 	if got, want := a.Instances()[0].Label, "lke77-web-"+hash; got != want {

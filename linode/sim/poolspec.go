@@ -58,11 +58,11 @@ func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
 		most = maxPoolEnterprise
 	}
 	if s.Count != nil {
-		c.must(*s.Count >= 1 && *s.Count <= most, "count", "Must be 1-%d", most)
+		c.must(*s.Count >= 1 && (*s.Count <= most || st.breaks("pool-size")), "count", "Must be 1-%d", most)
 	}
 	s.checkNames(c)
-	s.checkLabels(c)
-	s.checkTaints(c)
+	s.checkLabels(c, st)
+	s.checkTaints(c, st)
 	s.checkDisks(c)
 	s.checkAutoscaler(c, most)
 	s.checkTier(c, cl, st)
@@ -84,10 +84,16 @@ func (s *poolSpec) checkNew(c *checker, cl *cluster, cfg Config) {
 	// Unverified: what the API says to a nanode, to a plan that the region does not sell, and to one that needs a
 	// capability of the account is not recorded.
 	needs := plan.OfAccount()
-	c.must(needs == "" || slices.Contains(cfg.Capabilities, needs), "", "%s", PlanClosed)
+	closed := PlanClosed
+	if cfg.breaks("closed") {
+		closed = "Not for this account"
+	}
+	c.must(needs == "" || slices.Contains(cfg.Capabilities, needs), "", "%s", closed)
 	c.must(cat.InStock(*s.Plan, cl.Region), "", "No capacity for plan %s in region %s", *s.Plan, cl.Region)
 	// Unverified: whether LKE Enterprise takes a plan with GPUs, which Cloud Manager hides there.
-	c.must(cat.Sold(*s.Plan, cl.Region, cl.Tier), "type", "Plan %s is not available for LKE in region %s", *s.Plan, cl.Region)
+	sold := cat.Sold(*s.Plan, cl.Region, cl.Tier.WithGPUs(!cfg.breaks("gpu"))) ||
+		cfg.breaks("plan-512") && plan.MemoryMiB == 512<<10
+	c.must(sold, "type", "Plan %s is not available for LKE in region %s", *s.Plan, cl.Region)
 }
 
 var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)
@@ -110,12 +116,12 @@ func checkTags(c *checker, tags []string) {
 
 func validValue(value string) bool { return len(validation.IsValidLabelValue(value)) == 0 }
 
-func (s *poolSpec) checkLabels(c *checker) {
+func (s *poolSpec) checkLabels(c *checker, st *state) {
 	if s.Labels == nil {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(*s.Labels)) {
-		checkKey(c, "labels", key)
+		checkKey(c, "labels", key, st)
 		value := (*s.Labels)[key]
 		c.must(validValue(value), "labels", "Invalid value for label %s", key)
 	}
@@ -123,11 +129,11 @@ func (s *poolSpec) checkLabels(c *checker) {
 
 // checkKey wants 63 characters, or a DNS name, a slash and 62, 128 in all; and none of Linode's and Kubernetes' own.
 // That the API, and not only Cloud Manager, refuses the latter is known from users, its text is not.
-func checkKey(c *checker, field, key string) {
+func checkKey(c *checker, field, key string, st *state) {
 	_, name, _ := strings.Cut(key, "/")
 	ok := len(validation.IsQualifiedName(key)) == 0 && len(name) <= 62 && len(key) <= 128
 	c.must(ok, field, "Invalid key %q", key)
-	c.must(!reserved(key), field, "Key %q is reserved: kubernetes.io and linode.com cannot be used", key)
+	c.must(!reserved(key) || st.breaks("reserved"), field, "Key %q is reserved: kubernetes.io and linode.com cannot be used", key)
 }
 
 func reserved(s string) bool {
@@ -136,7 +142,7 @@ func reserved(s string) bool {
 
 var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
 
-func (s *poolSpec) checkTaints(c *checker) {
+func (s *poolSpec) checkTaints(c *checker, st *state) {
 	if s.Taints == nil {
 		return
 	}
@@ -145,7 +151,7 @@ func (s *poolSpec) checkTaints(c *checker) {
 			c.add("taints", "key, value and effect are required")
 			continue
 		}
-		checkKey(c, "taints", *t.Key)
+		checkKey(c, "taints", *t.Key, st)
 		value := *t.Value
 		c.must(validValue(value) &&
 			!reserved(value), "taints", "Invalid value for taint %s", *t.Key)
@@ -188,7 +194,7 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster, st *state) {
 		return // a firewall is taken, and has no effect
 	}
 	if s.Version != nil {
-		c.must(st.offers(cl, *s.Version), "k8s_version", "k8s_version is not valid")
+		c.must(st.offers(cl, *s.Version) || st.breaks("builds"), "k8s_version", "k8s_version is not valid")
 		// A newer build of the same minor version is taken: the control plane's own may not be on offer any more.
 		c.must(st.cfg.Versions != nil && sameMinor(cl.KubernetesVersion, *s.Version) ||
 			catalog.ReachesVersion(cl.KubernetesVersion, *s.Version), "k8s_version",

@@ -84,6 +84,11 @@ func (n *nodes) imposePool(ctx context.Context, m *machine, node *corev1.Node, s
 	_, err := updateNode(ctx, n.objects(), node, func(node *corev1.Node) {
 		m.enrol(node)
 		wanted.impose(*before, node)
+		if m.breaks("taints") {
+			node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+				return !reserved(t.Key) && !slices.ContainsFunc(m.taints, func(own Taint) bool { return own.same(t) })
+			})
+		}
 	})
 	if err != nil {
 		return fmt.Errorf("put the pool's labels and taints on it: %w", err)
@@ -147,9 +152,15 @@ func (m *machine) bare(now metav1.Time) *corev1.Node {
 	reported := m.Plan.Reported()
 	if m.tier == catalog.Enterprise && m.Plan.MemoryMiB <= smallEnterpriseMiB {
 		rest := int64(m.Plan.MemoryMiB) << 20 * int64(100-m.memoryKept) / 100
+		if m.breaks("memory-enterprise") {
+			rest /= 2
+		}
 		reported.Allocatable.MemoryBytes = min(reported.Allocatable.MemoryBytes, rest)
 	}
-	return &corev1.Node{
+	if m.breaks("memory") {
+		reported.Capacity.MemoryBytes = reported.Capacity.MemoryBytes * 9 / 10
+	}
+	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   m.Label,
 			Labels: nodeLabels(m.Label),
@@ -171,6 +182,10 @@ func (m *machine) bare(now metav1.Time) *corev1.Node {
 			NodeInfo:    nodeInfo(m.machineID, m.version),
 		},
 	}
+	if m.breaks("uninitialized") {
+		node.Spec.Taints = node.Spec.Taints[1:]
+	}
+	return node
 }
 
 // provider is the id that the cloud controller writes, to the letter.

@@ -87,6 +87,7 @@ func routes() []route {
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
 		{pattern: "POST /linode/instances", scope: linodesWrite, creates: true, serve: (*state).createInstance},
 		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: on(linode, (*state).getInstance)},
+		{pattern: "GET /linode/instances/{instance}/disks", scope: linodesRead, list: true, serve: on(linode, (*state).listDisks)},
 		{pattern: "PUT /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).updateInstance)},
 		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).removeInstance)},
 

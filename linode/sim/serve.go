@@ -146,6 +146,8 @@ func (s *Simulator) authorize(token string, rt route, header http.Header) error 
 	switch {
 	case rt.scope == "":
 		return nil
+	case !known && s.cfg.breaks("token"):
+		return refusal(http.StatusBadRequest, "", "Invalid Token")
 	case !known:
 		return refusal(http.StatusUnauthorized, "", "Invalid Token")
 	case !grants(s.cfg.Scopes, rt.scope):

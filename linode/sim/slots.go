@@ -18,15 +18,21 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 
 func (st *state) addSlot(p *pool, now time.Time) {
 	hash := st.slotHash(p)
-	sl := &slot{id: fmt.Sprintf("%d-%s", p.ID, hash), pool: p, listed: now}
-	// The API's specification says that a pool's label takes the place of its id in the Linode's label; recorded labels
-	// have lke before the cluster's id. That the Node is named alike is an inference.
+	sl := &slot{id: fmt.Sprintf("%d-%s", p.ID, hash), pool: p, listed: now, flickers: st.breaks("stays")}
+	// Recorded labels have lke before the cluster's id. The API's specification says that a pool's label takes the place
+	// of its id in the Linode's label, which is played where "labelled" is broken.
 	sl.name = fmt.Sprintf("lke%d-%s", p.cluster.ID, sl.id)
-	if p.Label != "" {
+	switch {
+	case p.Label == "" && st.breaks("names"):
+		sl.name = fmt.Sprintf("lke%d-%d-%s", p.cluster.ID, p.cluster.ID, hash)
+	case p.Label != "" && st.breaks("labelled"):
 		sl.name = fmt.Sprintf("lke%d-%s-%s", p.cluster.ID, p.Label, hash)
 	}
 	if p.cluster.Tier == catalog.Enterprise {
 		sl.listed = st.after(now, st.cfg.ListDelay)
+		if st.breaks("listed") {
+			sl.listed = sl.listed.Add(25 * time.Minute)
+		}
 	}
 	at, _ := slices.BinarySearchFunc(p.slots, sl, bySlotID)
 	p.slots = slices.Insert(p.slots, at, sl)
@@ -96,6 +102,9 @@ func (st *state) boot(sl *slot, now time.Time) {
 	}
 	if p.cluster.Tier == catalog.Enterprise {
 		i.Tags = p.cascaded()
+	}
+	if st.breaks("boots") {
+		i.sleeps = now.Add(6 * time.Minute)
 	}
 	sl.instance = i
 	st.add(i)

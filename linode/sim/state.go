@@ -41,6 +41,10 @@ type pool struct {
 	cluster *cluster
 	plan    catalog.Plan
 	slots   []*slot // by id, as the API lists them
+
+	staleCount int // what is shown as the count until staleUntil
+	staleUntil time.Time
+	oldLabels  map[string]string // before the last change
 }
 
 // slot is a place for a node in a pool. It keeps its id and the node's name while instances come and go.
@@ -54,7 +58,7 @@ type slot struct {
 	// noStock: there was no capacity; hidden: it is never listed, either; forgotten: LKE does not know that the instance
 	// is gone.
 	noStock, hidden, forgotten bool
-	gone                       bool
+	gone, flickers             bool // flickers: it is not listed for a while
 }
 
 // instance is a Linode. One of a pool stays after its slot is gone, until it is gone itself.
@@ -67,6 +71,7 @@ type instance struct {
 	// registered is when its Node object was created. A kubelet does this once; one that is deleted afterwards
 	// does not come back on its own.
 	registered time.Time
+	sleeps     time.Time // until when its status is offline
 }
 
 func newState(cfg Config) *state {

@@ -21,11 +21,18 @@ func (p *pool) view(now time.Time) Pool {
 	return p.show(now, func(sl *slot) bool { return sl.shown(now) })
 }
 
-func (sl *slot) shown(now time.Time) bool { return !sl.hidden && !sl.listed.After(now) }
+func (sl *slot) shown(now time.Time) bool {
+	age := now.Sub(sl.listed)
+	flickers := sl.flickers && len(sl.pool.slots) > 1 && age >= 20*time.Second && age < 40*time.Second
+	return !sl.hidden && age >= 0 && !flickers
+}
 
 func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
 	v := p.Pool
 	v.Count, v.Nodes = len(p.slots), []Node{}
+	if p.staleUntil.After(now) {
+		v.Count = p.staleCount
+	}
 	if p.EnterpriseFields != nil {
 		v.EnterpriseFields = new(*p.EnterpriseFields)
 	}
@@ -125,6 +132,11 @@ func viewRegion(r catalog.Region) regionView {
 // listTypes leaves out plans that the catalog has without their size: the API has none like that.
 func (st *state) listTypes(q *request) (any, error) {
 	plans := slices.DeleteFunc(st.cfg.Catalog.Plans(), func(p catalog.Plan) bool { return !p.Sized() })
+	for n := range plans {
+		if st.breaks("prices") && plans[n].ID == "g7-premium-2" {
+			plans[n].Price.Hourly *= 2
+		}
+	}
 	return list(q, views(plans, viewType))
 }
 

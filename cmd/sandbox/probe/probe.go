@@ -1,0 +1,369 @@
+// Package probe decides assumptions of linode/unverified.md by experiments on a Linode account: it makes a small LKE
+// cluster, or pools in a cluster that exists, runs a table of experiments, and deletes all that it made.
+//
+// All that it makes has a tag and a label that begins with [Tag]. A run first deletes what an earlier run left, so an
+// interrupted run costs at most until the next one. Two runs in one account at the same time delete each other's
+// objects.
+package probe
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Tag is the tag of all that the probe makes, and the beginning of its labels.
+const Tag = "lkeplan-probe"
+
+// Options say what to probe and how.
+type Options struct {
+	URL, Token string
+	Transport  http.RoundTripper // nil: http.DefaultTransport
+	// Cluster is a cluster in which the probe makes its pools; 0 makes a cluster of the tier in the region.
+	Cluster int
+	Tier    catalog.Tier
+	Region  string
+	// SoldOut is a plan that is out of stock; "" takes one that the list of availability names.
+	SoldOut string
+	Only    []string
+	Budget  catalog.Money
+	Keep    bool
+	DryRun  bool
+	Ask     func() bool // whether to start, after the announcement; nil: yes
+	Out     io.Writer   // of the announcement, progress and the table
+	Record  io.Writer   // of calls and answers; nil: none
+	// Kube is the API server of the cluster; nil reads the kubeconfig from Linode.
+	Kube kubernetes.Interface
+}
+
+// Verdict is what an experiment decided.
+type Verdict string
+
+// The verdicts.
+const (
+	Holds      Verdict = "holds"
+	Fails      Verdict = "does not hold"
+	NotDecided Verdict = "not decided"
+)
+
+// Result is a row of the table.
+type Result struct {
+	Name    string
+	Verdict Verdict
+	Seen    string
+	Took    time.Duration
+}
+
+// run is one run of the probe.
+type run struct {
+	Options
+	api      *api.Client
+	rec      *recorder
+	kube     kubernetes.Interface
+	catalog  *catalog.Catalog
+	cluster  api.Cluster
+	versions []string // of the tier
+	suffix   string   // of labels
+	labels   int      // how many were given
+
+	base   once[*baseSeen]
+	second once[*secondSeen]
+	groups once[*groupSeen]
+	scarce once[*scarceSeen]
+
+	mu    sync.Mutex
+	first map[string]*corev1.Node // as each Node was seen first
+	last  map[string]*corev1.Node
+}
+
+// Run runs the experiments. If it returns an error, no result counts.
+func Run(ctx context.Context, o Options) (results []Result, err error) {
+	r := &run{Options: o, suffix: random(4), kube: o.Kube, first: map[string]*corev1.Node{}, last: map[string]*corev1.Node{}}
+	base := cmp.Or[http.RoundTripper](o.Transport, http.DefaultTransport)
+	r.rec = newRecorder(base, o.Record)
+	r.Transport, r.URL = base, api.Root(o.URL)
+	if r.api, err = api.New(r.URL, o.Token, api.Options{Transport: r.rec}); err != nil {
+		return nil, err
+	}
+	if r.catalog, err = catalog.Fetch(ctx, &http.Client{Transport: base}, r.URL); err != nil {
+		return nil, err
+	}
+	if o.Cluster != 0 {
+		if r.cluster, err = r.api.Cluster(ctx, o.Cluster); err != nil {
+			return nil, err
+		}
+		r.Tier, r.Region = catalog.Tier(r.cluster.Tier), r.cluster.Region
+	}
+	chosen, err := choose(r.Tier, o.Only)
+	if err != nil {
+		return nil, err
+	}
+	bound, cost, err := r.announce(chosen)
+	if err != nil || o.DryRun {
+		return nil, err
+	}
+	if o.Budget > 0 && cost > o.Budget {
+		return nil, fmt.Errorf("the run costs up to %s, and the budget is %s: raise --budget, or name experiments with --only",
+			cost.Text(), o.Budget.Text())
+	}
+	if o.Ask != nil && !o.Ask() {
+		return nil, errors.New("nothing was made")
+	}
+	if err := r.clean(ctx); err != nil {
+		return nil, fmt.Errorf("delete what an earlier run left: %w", err)
+	}
+	if !o.Keep {
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
+			defer cancel()
+			if failed := r.clean(ctx); failed != nil {
+				err = errors.Join(err, fmt.Errorf("delete what the probe made: %w; the next run deletes it first", failed))
+			}
+		}()
+	}
+	limited, cancel := context.WithTimeout(ctx, bound+prepareWithin)
+	defer cancel()
+	if err := r.prepare(limited, chosen); err != nil {
+		return nil, err
+	}
+	if r.kube != nil {
+		watching, end := context.WithCancel(limited)
+		var done sync.WaitGroup
+		done.Go(func() { r.watchNodes(watching) })
+		defer done.Wait()
+		defer end()
+	}
+	for _, e := range chosen {
+		result := r.try(limited, e)
+		results = append(results, result)
+		fmt.Fprintln(o.Out, result)
+		if ctx.Err() != nil {
+			return results, context.Cause(ctx)
+		}
+	}
+	return results, r.rec.err
+}
+
+// String is the result as one line.
+func (s Result) String() string {
+	return fmt.Sprintf("%-18s %-13s %5s  %s", s.Name, s.Verdict, s.Took.Round(time.Second), s.Seen)
+}
+
+// choose returns the experiments of a tier, or those that are named.
+func choose(tier catalog.Tier, only []string) (chosen []experiment, err error) {
+	var known []string
+	for _, e := range experiments() {
+		known = append(known, e.name)
+		if (e.tier == "" || e.tier == tier) && (len(only) == 0 || slices.Contains(only, e.name)) {
+			chosen = append(chosen, e)
+		}
+	}
+	for _, name := range only {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("experiment %q: want one of %s", name, strings.Join(known, ", "))
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no experiment is for the tier %s", tier)
+	}
+	return chosen, nil
+}
+
+// controlPlane is what an hour of a control plane of LKE Enterprise costs, which no list of the API has: $300 a month.
+const controlPlane = catalog.Dollar * 45 / 100
+
+// announce prints what a run makes, for how long, and what it costs at most: each machine for each begun hour.
+func (r *run) announce(chosen []experiment) (bound time.Duration, cost catalog.Money, err error) {
+	makes := map[string]int{}
+	var used []fixture
+	for _, e := range chosen {
+		bound += e.within
+		for _, f := range append([]fixture{{makes: e.makes}}, e.uses...) {
+			if f.name != "" && slices.ContainsFunc(used, func(u fixture) bool { return u.name == f.name }) {
+				continue
+			}
+			used = append(used, f)
+			bound += f.limit(r.Tier)
+			for plan, n := range f.makes {
+				makes[plan] += n
+			}
+		}
+	}
+	if n := makes[soldOut]; n > 0 {
+		delete(makes, soldOut)
+		if r.SoldOut = cmp.Or(r.SoldOut, r.outOfStock()); r.SoldOut != "" {
+			makes[r.SoldOut] += n
+		}
+	}
+	hours := catalog.Money((bound+cleanWithin+prepareWithin)/time.Hour + 1)
+	out := &strings.Builder{}
+	if r.Cluster == 0 {
+		fmt.Fprintf(out, "an LKE cluster (%s) in %s\n", r.Tier, r.Region)
+		if r.Tier == catalog.Enterprise {
+			cost += hours * controlPlane
+		}
+	} else {
+		fmt.Fprintf(out, "pools in the LKE cluster %d in %s\n", r.Cluster, r.Region)
+	}
+	var plans []string
+	for plan := range makes {
+		plans = append(plans, plan)
+	}
+	slices.Sort(plans)
+	for _, plan := range plans {
+		price, ok := r.catalog.Price(plan, r.Region)
+		if !ok {
+			return 0, 0, fmt.Errorf("the price of %s in %s is unknown", plan, r.Region)
+		}
+		fmt.Fprintf(out, "%d %s %s\n", makes[plan], plan, price.AnHour())
+		cost += hours * price.Hourly * catalog.Money(makes[plan])
+	}
+	fmt.Fprintf(r.Out, "%d experiments. They make\n%sfor at most %s, and cost at most %s. All is deleted afterwards.\n",
+		len(chosen), out, bound+prepareWithin, cost.Text())
+	return bound, cost, nil
+}
+
+// outOfStock is the cheapest plan that the region has sold out; "" if it has all.
+func (r *run) outOfStock() (found string) {
+	var least catalog.Money
+	for _, p := range r.catalog.Plans() {
+		price, ok := r.catalog.Price(p.ID, r.Region)
+		if ok && !r.catalog.InStock(p.ID, r.Region) && r.catalog.Sold(p.ID, r.Region, r.Tier) &&
+			(found == "" || price.Hourly < least) {
+			found, least = p.ID, price.Hourly
+		}
+	}
+	return found
+}
+
+const prepareWithin = 15 * time.Minute
+
+// prepare makes the cluster, if none was named, and connects to its API server if an experiment looks at Nodes.
+func (r *run) prepare(ctx context.Context, chosen []experiment) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, prepareWithin)
+	defer cancel()
+	r.rec.start(r)
+	if r.versions, err = r.api.Versions(ctx, r.Tier); err != nil {
+		return err
+	}
+	inCluster := slices.ContainsFunc(chosen, func(e experiment) bool { return !e.outside })
+	if !inCluster {
+		return nil
+	}
+	if r.Cluster == 0 {
+		if err := r.makeCluster(ctx); err != nil {
+			return err
+		}
+	}
+	if r.kube == nil && slices.ContainsFunc(chosen, func(e experiment) bool { return e.nodes }) {
+		if r.kube, err = r.connect(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeCluster takes the second newest version, so that pools can be asked to be newer.
+func (r *run) makeCluster(ctx context.Context) error {
+	if len(r.versions) == 0 {
+		return fmt.Errorf("no version of the tier %s is on offer", r.Tier)
+	}
+	return r.api.Call(ctx, http.MethodPost, "lke/clusters", "", fields{
+		"label": r.label(), "region": r.Region, "k8s_version": r.versions[min(1, len(r.versions)-1)], "tier": r.Tier,
+		"tags": []string{Tag}, "node_pools": []any{},
+	}, &r.cluster)
+}
+
+// try runs one experiment.
+func (r *run) try(ctx context.Context, e experiment) Result {
+	started := time.Now()
+	result := Result{Name: e.name}
+	limit := e.within
+	for _, f := range e.uses {
+		limit += f.limit(r.Tier)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	holds, seen, err := e.decide(ctx, r)
+	result.Took, result.Verdict, result.Seen = time.Since(started), Fails, seen
+	switch {
+	case err != nil:
+		result.Verdict, result.Seen = NotDecided, err.Error()
+	case holds:
+		result.Verdict = Holds
+	}
+	return result
+}
+
+// fields is a body of a request.
+type fields map[string]any
+
+// label is a new label.
+func (r *run) label() string {
+	r.labels++
+	return fmt.Sprintf("%s-%s-%d", Tag, r.suffix, r.labels)
+}
+
+func random(bytes int) string {
+	text := make([]byte, bytes)
+	_, _ = rand.Read(text)
+	return hex.EncodeToString(text)
+}
+
+// once is a thing that the first experiment that needs it makes.
+type once[T any] struct {
+	done  bool
+	value T
+	err   error
+}
+
+func (o *once[T]) get(makes func() (T, error)) (T, error) {
+	if !o.done {
+		o.value, o.err = makes()
+		o.done = true
+	}
+	return o.value, o.err
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// until asks again and again until the answer is yes. It reports whether it was.
+func until(ctx context.Context, within, every time.Duration, ask func() (bool, error)) (bool, error) {
+	for end := time.Now().Add(within); ; {
+		yes, err := ask()
+		if yes || err != nil {
+			return yes, err
+		}
+		if time.Now().After(end) {
+			return false, nil
+		}
+		if err := pause(ctx, every); err != nil {
+			return false, err
+		}
+	}
+}

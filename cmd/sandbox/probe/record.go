@@ -1,0 +1,178 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Header is the first line of a recording.
+type Header struct {
+	Date    string       `json:"date"`
+	Against string       `json:"against"` // the host of the API
+	Tier    catalog.Tier `json:"tier"`
+	Region  string       `json:"region"`
+	Cluster int          `json:"cluster,omitempty"` // 0: the recording makes it
+	Version string       `json:"version,omitempty"`
+}
+
+// Exchange is a call and its answer: a line of a recording. It has no token, no address and no name.
+type Exchange struct {
+	At      float64         `json:"at"` // seconds since the start
+	Method  string          `json:"method"`
+	Path    string          `json:"path"`
+	Filter  string          `json:"filter,omitempty"`
+	Body    json.RawMessage `json:"body,omitempty"`
+	Status  int             `json:"status"`
+	Needs   string          `json:"needs,omitempty"`   // scopes
+	Limited bool            `json:"limited,omitempty"` // the answer has the headers of a rate limit
+	Answer  json.RawMessage `json:"answer,omitempty"`
+}
+
+// recorder writes what passes through it, once started.
+type recorder struct {
+	base http.RoundTripper
+	out  io.Writer
+
+	mu      sync.Mutex
+	started time.Time // zero: it does not record
+	err     error
+}
+
+func newRecorder(base http.RoundTripper, out io.Writer) *recorder {
+	return &recorder{base: base, out: out}
+}
+
+func (c *recorder) start(r *run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.started = time.Now()
+	host := strings.TrimPrefix(strings.TrimPrefix(r.URL, "https://"), "http://")
+	c.write(Header{
+		Date: c.started.UTC().Format(time.DateOnly), Against: host, Tier: r.Tier, Region: r.Region, Cluster: r.Cluster,
+		Version: r.cluster.K8sVersion,
+	})
+}
+
+func (c *recorder) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.started = time.Time{}
+}
+
+func (c *recorder) write(line any) {
+	if c.out == nil {
+		return
+	}
+	text, err := json.Marshal(line)
+	if err == nil {
+		_, err = c.out.Write(append(text, '\n'))
+	}
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// public are lists that all accounts have, and the account's own data, of which nothing is recorded.
+var unrecorded = []string{"/linode/types", "/regions", "/account", "/kubeconfig", "/networking/firewalls"}
+
+// RoundTrip implements http.RoundTripper.
+func (c *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil && req.Body != http.NoBody {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, err
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	sent := time.Now()
+	resp, err := c.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
+	_, path, _ := strings.Cut(req.URL.RequestURI(), "/v4beta")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.started.IsZero() || slices.ContainsFunc(unrecorded, func(part string) bool { return strings.Contains(path, part) }) {
+		return resp, nil
+	}
+	c.write(Exchange{
+		At: sent.Sub(c.started).Seconds(), Method: req.Method, Path: path, Filter: req.Header.Get("X-Filter"),
+		Body: scrub(path, body), Status: resp.StatusCode, Needs: resp.Header.Get("X-Accepted-OAuth-Scopes"),
+		Limited: resp.Header.Get("X-RateLimit-Limit") != "", Answer: scrub(path, answer),
+	})
+	return resp, nil
+}
+
+// plain are the keys whose texts are recorded. Of all others only their type is, so that a key that is new
+// to the probe gives nothing away.
+var plain = []string{
+	"type", "tier", "region", "k8s_version", "disk_encryption", "update_strategy", "key", "value", "effect", "reason", "field",
+	"filesystem", "class", "hypervisor", "placement_group_type", "placement_group_policy", "action", "site_type",
+	"interface_generation", "image",
+}
+
+var (
+	slotID  = regexp.MustCompile(`^[0-9]+-[0-9a-f]{8,}$`)
+	version = regexp.MustCompile(`^v?[0-9]+\.[0-9.]+(\+lke[0-9]+)?$`)
+	address = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|[0-9a-f]*:[0-9a-f:]+:[0-9a-f]+`)
+)
+
+// scrub takes out what is nobody else's business. A body that is not JSON leaves nothing.
+func scrub(path string, text []byte) json.RawMessage {
+	var value any
+	if json.Unmarshal(text, &value) != nil {
+		return nil
+	}
+	if object, ok := value.(map[string]any); ok && strings.Contains(path, "/pools") {
+		if rows, ok := object["data"].([]any); ok { // of a cluster that others use as well
+			object["data"] = slices.DeleteFunc(rows, func(row any) bool {
+				pool, _ := row.(map[string]any)
+				tags, _ := pool["tags"].([]any)
+				return !slices.Contains(tags, any(Tag))
+			})
+		}
+	}
+	clean, _ := json.Marshal(scrubbed("", value))
+	return clean
+}
+
+func scrubbed(key string, value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key := range value {
+			value[key] = scrubbed(key, value[key])
+		}
+	case []any:
+		for n := range value {
+			value[n] = scrubbed(key, value[n])
+		}
+	case string:
+		switch {
+		case key == "label" && strings.HasPrefix(value, Tag): // needed for a label that is taken
+		case key == "id" && (slotID.MatchString(value) || version.MatchString(value)):
+		case key == "tags" && strings.HasPrefix(value, Tag):
+		case key == "status" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz_") == "":
+		case slices.Contains(plain, key):
+			return address.ReplaceAllString(value, "ADDRESS")
+		default:
+			return "string"
+		}
+	}
+	return value
+}

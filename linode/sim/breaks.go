@@ -1,0 +1,39 @@
+package sim
+
+import "slices"
+
+// Breakable are the assumptions of linode/unverified.md that Config.Breaks can make false, by the names of the
+// experiments of "sandbox probe" that decide them.
+func Breakable() []string {
+	return []string{
+		"boots", "builds", "closed", "count", "downgrade", "events", "filter", "firewall", "gpu", "group-full",
+		"group-label", "group-size", "group-unique", "label-taken", "labelled", "labels", "last", "listed", "memory",
+		"memory-enterprise", "names", "null-slot", "plan-512", "pool-size", "prices", "put", "recycle", "reserved", "stays",
+		"swap", "taints", "token", "uninitialized", "version",
+	}
+}
+
+func (c Config) breaks(assumption string) bool { return slices.Contains(c.Breaks, assumption) }
+
+func (st *state) breaks(assumption string) bool { return st.cfg.breaks(assumption) }
+
+// disk is a disk of a Linode, as GET /linode/instances/{id}/disks lists it.
+type disk struct {
+	ID         int    `json:"id"`
+	Label      string `json:"label"`
+	Status     string `json:"status"`
+	Size       int    `json:"size"`
+	Filesystem string `json:"filesystem"`
+}
+
+// listDisks lists those of a Linode that is in no pool: one with its image, and one for swap.
+func (st *state) listDisks(i *instance, q *request) (any, error) {
+	var disks []disk
+	if i.Image != "" {
+		disks = append(disks, disk{10 * i.ID, "root", "ready", i.Plan.DiskMiB - i.SwapSize, "ext4"})
+	}
+	if swap := i.SwapSize; i.Image != "" && (swap > 0 || st.breaks("swap")) {
+		disks = append(disks, disk{10*i.ID + 1, "swap", "ready", swap, "swap"})
+	}
+	return list(q, disks)
+}
