@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,9 +21,42 @@ import (
 func newCatalog(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Save the types and prices of Linodes",
+		Short: "Save and export prices of Linodes",
 	}
-	cmd.AddCommand(newCatalogRefresh(env))
+	cmd.AddCommand(newCatalogRefresh(env), newCatalogExport(env))
+	return cmd
+}
+
+func newCatalogExport(env *env) *cobra.Command {
+	opts, format := revision.Options{}, ""
+	cmd := &cobra.Command{
+		Use:   "export --format FORMAT",
+		Short: "Write the prices for another tool",
+		Long: `Write the hourly prices of all plan types in all regions to the standard output, in the format of
+another tool. The only format is opencost: the CSV file that OpenCost reads if
+the environment of its container has USE_CSV_PROVIDER=true and the path of the
+file in CSV_PATH. Plan types without a known price are not written, and are
+listed on the standard error.`,
+		Example: "  lkeplan catalog export --format opencost > linode.csv",
+		Args:    flags.Arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != "opencost" {
+				return errors.New("set --format opencost, which is the only format")
+			}
+			prices, err := opts.Prices()
+			if err != nil {
+				return err
+			}
+			unpriced, err := prices.WriteOpenCost(env.Stdout)
+			if err == nil && len(unpriced) > 0 {
+				fmt.Fprintf(env.Stderr, "not written, because their price is not known: %s; to update the catalogue, run \"lkeplan catalog refresh\"\n",
+					strings.Join(unpriced, ", "))
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "write in `FORMAT`: opencost")
+	flags.Catalog(cmd, &opts.Catalog)
 	return cmd
 }
 
