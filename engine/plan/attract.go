@@ -238,9 +238,12 @@ func (a attractor) excludes(other object, theirs []Offer) (cannot, may string) {
 	case weight == theirs:
 		return "", "it has no taint that they do not tolerate, and the same weight"
 	}
-	unknown := func(o Offer) bool { return o.Unknown }
-	if len(theirs) == 0 || len(a.offers) == 0 || slices.ContainsFunc(theirs, unknown) || slices.ContainsFunc(a.offers, unknown) {
+	if len(theirs) == 0 || len(a.offers) == 0 {
 		return "", "it has no taint that they do not tolerate, and the prices are unknown"
+	}
+	if unknown := unpriced(theirs, a.offers); unknown != "" {
+		return "", fmt.Sprintf("it has no taint that they do not tolerate, and the price of %s is unknown; to update the catalogue, "+
+			"run \"lkeplan catalog refresh\"", unknown)
 	}
 	price := func(x, y Offer) int { return cmp.Compare(x.Monthly, y.Monthly) }
 	cheapest, dearest := slices.MinFunc(a.offers, price), slices.MaxFunc(theirs, price)
@@ -250,6 +253,22 @@ func (a attractor) excludes(other object, theirs []Offer) (cannot, may string) {
 	}
 	return fmt.Sprintf("its weight is lower, and its plan types cost at least %s a month, theirs at most %s",
 		cheapest.Monthly.Text(), dearest.Monthly.Text()), ""
+}
+
+// unpriced names plan types whose price is unknown; "" if there are none.
+func unpriced(offers ...[]Offer) string {
+	names := map[string]bool{}
+	for _, o := range slices.Concat(offers...) {
+		if o.Unknown {
+			names[o.Name] = true
+		}
+	}
+	const most = 2
+	list := slices.Sorted(maps.Keys(names))
+	if more := len(list) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
+	}
+	return strings.Join(list, " and ")
 }
 
 // raised reports whether a limits block allows more than before.
@@ -294,6 +313,70 @@ func (p *Plan) raisedLimits(base, head side) (all []attractor) {
 		}
 	}
 	return all
+}
+
+// A reducer is a change after which a pool takes fewer pods, or is gone. Karpenter then tries the next pools for pods for which
+// it tried this one, and replaces their nodes if that is cheaper.
+type reducer struct {
+	change int // that reduces it
+	of     int // the change of the pool
+	before *karpv1.NodePool
+	why    func(other object) (why string, less bool) // for pods that run in another pool; "" if it is gone
+}
+
+// reducers are the changes of a plan after which a pool takes fewer pods.
+func (p *Plan) reducers(base, head side) (all []reducer) {
+	for i, c := range p.Changes {
+		before, after := base.byKey[c.Key()].pool, head.byKey[c.Key()].pool
+		switch {
+		case c.Action == Forget || before == nil || hasNoNodes(before):
+		case c.Action == Delete:
+			all = append(all, reducer{i, i, before, func(object) (string, bool) { return "", true }})
+		case after != nil && before.Spec.Replicas == nil: // for pods, Karpenter makes no nodes of pools with replicas
+			all = append(all, reducer{i, i, before, reduced(before, after)})
+		}
+	}
+	for i, c := range p.Changes {
+		now := head.byKey[c.Key()]
+		if c.Kind != schemas.Limits.Object.Kind || c.Action == Delete || c.Action == Forget || !raised(now, base.byKey[c.Key()]) {
+			continue
+		}
+		for j, of := range p.Changes {
+			before := base.byKey[of.Key()].pool
+			if before != nil && before.Spec.Replicas == nil && of.Action != Delete && !hasNoNodes(before) &&
+				(now.limit.Spec.NodePools == nil || slices.Contains(now.limit.Spec.NodePools, of.Name)) {
+				all = append(all, reducer{i, j, before, func(object) (string, bool) { return lowerLimits, true }})
+			}
+		}
+	}
+	return all
+}
+
+const lowerLimits = "its limits are lower"
+
+// reduced returns whether a pool may take fewer of the pods that run in another pool, and why.
+func reduced(before, after *karpv1.NodePool) func(other object) (why string, less bool) {
+	always := func(why string) func(object) (string, bool) { return func(object) (string, bool) { return why, true } }
+	if after.Spec.Replicas != nil {
+		return always("it has a number of nodes")
+	}
+	for name, limit := range after.Spec.Limits {
+		if had, limited := before.Spec.Limits[name]; !limited || limit.Cmp(had) < 0 {
+			return always(lowerLimits)
+		}
+	}
+	for _, r := range slices.Concat(before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements) {
+		if widens(after, before, r.Key) {
+			return always("its requirements are narrower")
+		}
+	}
+	lost := attractor{adds: otherLabels, labels: newLabels(after, before)}
+	return func(other object) (string, bool) {
+		if keepsOut(after, other.pool) != nil {
+			return "it has more taints", true
+		}
+		return otherLabels, len(lost.labels) > 0 && lost.concerns(other)
+	}
 }
 
 // attracts are sentences on the pools, by reason, whose pods the pool of an attractor may attract or cannot attract.

@@ -156,7 +156,7 @@ type loosener struct {
 //   - A class may allow consolidation at more times, or for a smaller saving.
 //   - A class may replace nodes earlier before maintenance of their hosts, even in pools without consolidation.
 //   - A pool, or a limits block, may add capacity to which Karpenter moves the pods of other pools (attractor).
-//   - A pool that is deleted may have been tried before a cheaper one.
+//   - A pool that is deleted, or takes fewer pods, may have been tried before a cheaper one (reducer).
 //
 // If it is known which nodes Karpenter moves, these nodes are the effect of all of them.
 func (p *Plan) loosenOthers(ctx context.Context, base, head side) {
@@ -258,34 +258,37 @@ func (p *Plan) attract(ctx context.Context, base, head side, pools map[int]objec
 				because[i] = append(because[i], source.Addr)
 			}
 		}
-		to := &p.Changes[a.of]
-		to.Attracts = append(to.Attracts, a.attracts(to.Addr, may, cannot)...)
+		source.Attracts = append(source.Attracts, a.attracts(p.Changes[a.of].Addr, may, cannot)...)
 	}
-	for d := range p.Changes {
+	for _, r := range p.reducers(base, head) {
 		if ctx.Err() != nil {
 			return
 		}
-		deleted := &p.Changes[d]
-		old := base.byKey[deleted.Key()]
-		if deleted.Action != Delete || old.pool == nil || hasNoNodes(old.pool) {
-			continue
-		}
-		var others []string
+		source, others := &p.Changes[r.change], map[string][]string{}
 		for i := range p.Changes {
 			c := &p.Changes[i]
 			pool, stays := pools[i]
-			if !stays || pool.pool == nil || c.Effect == Roll && !c.Partial || head.Nodes != nil && len(nodes[c.Name]) == 0 ||
-				!triedBefore(old.pool, pool.pool) || allows(pool) < consolidatesBalanced || keepsOut(old.pool, pool.pool) != nil {
+			if !stays || i == r.of || pool.pool == nil || c.Effect == Roll && !c.Partial || head.Nodes != nil && len(nodes[c.Name]) == 0 ||
+				!triedBefore(r.before, pool.pool) || allows(pool) < consolidatesBalanced || keepsOut(r.before, pool.pool) != nil {
 				continue
 			}
-			others = append(others, c.Addr)
-			if c.Loosens = true; gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], deleted.Addr) {
-				because[i] = append(because[i], deleted.Addr)
+			why, less := r.why(pool)
+			if !less {
+				continue
+			}
+			others[why] = append(others[why], c.Addr)
+			if c.Loosens = true; gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], source.Addr) {
+				because[i] = append(because[i], source.Addr)
 			}
 		}
-		if len(others) > 0 {
-			deleted.Attracts = append(deleted.Attracts, fmt.Sprintf("without %s, Karpenter may move pods of %s: it was tried before them, so "+
-				"that other pools may be cheaper now", deleted.Addr, strings.Join(others, ", ")))
+		addr := p.Changes[r.of].Addr
+		for _, why := range slices.Sorted(maps.Keys(others)) {
+			without := "without " + addr
+			if why != "" {
+				without = fmt.Sprintf("with less capacity of %s (%s)", addr, why)
+			}
+			source.Attracts = append(source.Attracts, fmt.Sprintf("%s, Karpenter may move pods of %s: it was tried before them, so that other pools "+
+				"may be cheaper now", without, strings.Join(others[why], ", ")))
 		}
 	}
 }

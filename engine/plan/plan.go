@@ -135,10 +135,11 @@ type Change struct {
 	// Released is the last state of a forgotten pool; nil if it does not change.
 	Released map[string]any
 	// Because names other objects whose changes roll the pool, or may remove its nodes: its class, an overlay, a buffer, a
-	// pool that adds capacity.
+	// limits block, a pool that adds or loses capacity.
 	Because []string
-	// Attracts says of a pool that adds capacity for which other pools it may attract pods, and for which not, and why; none if
-	// it is known which nodes Karpenter moves.
+	// Attracts says of a change that adds capacity to a pool for which other pools it may attract pods, and for which not, and
+	// why. Of a change that takes capacity from a pool, it says the pods of which other pools Karpenter may move. None if it is
+	// known which nodes Karpenter moves.
 	Attracts []string
 	// Before and After are the range of the monthly cost of a pool; nil if there is no
 	// pool. Current is the cost of its nodes; nil if no cluster was read, or the price of one is

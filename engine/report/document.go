@@ -110,8 +110,8 @@ type resourceChange struct {
 	Loosens  bool              `json:"loosens,omitempty" doc:"Whether Karpenter may also remove nodes that the effect keeps."`
 	Prune    plan.RemovalStage `json:"prune,omitempty" doc:"The removal of a pool. condemn: the pool is no longer declared, drains its nodes within its budgets, and is deleted after them. drained: all its nodes have drained, and it is deleted. reprieve: the pool was draining, is declared again, and keeps its remaining nodes."`
 	Outside  bool              `json:"outside,omitempty" doc:"True for a pool that the directory does not declare, and whose nodes are replaced because of their class. Its address is its kind and name, such as NodePool batch."`
-	Because  []string          `json:"because,omitempty" doc:"The other objects because of which nodes of this pool are or may be replaced or removed: the addresses of its class, of overlays and buffers, and of pools that add capacity."`
-	Attracts []string          `json:"attracts,omitempty" doc:"For a pool that adds capacity, if the pods of the cluster are unknown: for which other pools it may attract pods, and for which not, with the reason."`
+	Because  []string          `json:"because,omitempty" doc:"The other objects because of which nodes of this pool are or may be replaced or removed: the addresses of its class, of overlays, buffers and limits blocks, and of pools that add or lose capacity."`
+	Attracts []string          `json:"attracts,omitempty" doc:"If the pods of the cluster are unknown, and the change adds capacity to a pool or takes some from it: the other pools whose pods may move because of it, and those whose pods cannot, with the reason. Capacity is added by a new pool, more replicas, larger limits, wider requirements, fewer taints or other labels. It is taken by a deleted pool, smaller limits, narrower requirements, more taints, other labels, or replicas in place of nodes for pods."`
 	Fields   []field           `json:"fields" doc:"What changes, by path."`
 	Impact   *impact           `json:"impact,omitempty" doc:"What happens to the nodes of a pool."`
 	Cost     *cost             `json:"cost,omitempty" doc:"The cost of a pool."`

@@ -48,6 +48,8 @@ type Moved struct {
 //
 //	a new pool                         "a new pool that is cheaper and tried first"
 //	a deleted pool                     "a pool that was tried first is deleted"
+//	a pool that takes fewer pods       "a lower limit of a pool that was tried first", "more taints of a pool that was tried first"
+//	a smaller weight                   "a lower weight of a pool that was tried first"
 //	wider requirements                 "wider requirements that are cheaper", "wider requirements of another pool"
 //	a larger limit                     "a larger limit of the pool that is tried first", "a larger limits block"
 //	a larger weight                    "a larger weight"
