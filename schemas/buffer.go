@@ -4,8 +4,7 @@ package schemas
 var Buffer = Block{
 	Type:   "buffer",
 	Labels: []string{"name"},
-	Doc: "Spare capacity for future pods, so they do not wait for nodes. Compiles to a CapacityBuffer, which " +
-		"requires Karpenter's feature gate CapacityBuffer.",
+	Doc: "Spare capacity for future pods, so they do not wait for nodes. Compiles to a CapacityBuffer.",
 	Object: &Object{APIVersion: "autoscaling.x-k8s.io/v1beta1", Kind: "CapacityBuffer"},
 	Args: []Arg{
 		objectName,
@@ -20,8 +19,8 @@ var Buffer = Block{
 		{Name: "limits", Path: "spec.limits", Kind: Quantities, Keys: podResources, Default: "no limit",
 			Doc: `The maximum resources that the buffer reserves in total, such as { cpu = 8, memory = "32Gi" }.`},
 		{Name: "provisioning_strategy", Path: "spec.provisioningStrategy", Kind: String,
-			Default: "buffer.x-k8s.io/active-capacity", Doc: "How capacity is reserved. Karpenter supports only " +
-				"the default."},
+			Default: "buffer.x-k8s.io/active-capacity", Doc: "How capacity is reserved. Karpenter ignores " +
+				"it: capacity is reserved as with the default."},
 		forEach, enabled, manifest,
 	},
 	Blocks: []Block{scalable, Metadata},

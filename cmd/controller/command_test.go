@@ -163,11 +163,11 @@ func TestVariablesSetFlags(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	g, err := gates([]string{"NodeRepair=true", "NodeOverlay=false"})
-	if err != nil || !g.StaticCapacity || !g.NodeRepair || g.NodeOverlay || g.CapacityBuffer {
+	if err != nil || !g.StaticCapacity || !g.NodeRepair || g.NodeOverlay || !g.CapacityBuffer {
 		t.Errorf("gates = %+v, %v", g, err)
 	}
-	g, err = gates([]string{"StaticCapacity=false"})
-	if err != nil || g.StaticCapacity {
+	g, err = gates([]string{"StaticCapacity=false", "CapacityBuffer=false"})
+	if err != nil || g.StaticCapacity || g.CapacityBuffer {
 		t.Errorf("gates = %+v, %v", g, err)
 	}
 }

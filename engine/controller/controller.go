@@ -54,6 +54,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -116,11 +117,11 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	cfg.Log.Info("managing the capacity of a cluster", "cluster", linodes.cluster.Label, "id", linodes.cluster.ID,
 		"region", linodes.cluster.Region, "tier", linodes.cluster.Tier, "instances", cfg.Instances)
-	mgr, err := newManager(cfg, linodes.lease)
+	mgr, err := newManager(&cfg, linodes.lease)
 	if err != nil {
 		return err
 	}
-	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
+	if err := errors.Join(requireCRDs(mgr.GetRESTMapper()), cfg.omitBuffers(mgr.GetRESTMapper())); err != nil {
 		return err
 	}
 	if !cfg.Instances { // otherwise, the identity of instances refuses an LKE cluster
@@ -137,10 +138,10 @@ func Run(ctx context.Context, cfg Config) error {
 	return explainManager(mgr.Start(ctx), cfg)
 }
 
-func newManager(cfg Config, leading *lease) (manager.Manager, error) {
+func newManager(cfg *Config, leading *lease) (manager.Manager, error) {
 	if cfg.LeaderElect {
-		if err := leading.elect(cfg); err != nil {
-			return nil, explainManager(err, cfg)
+		if err := leading.elect(*cfg); err != nil {
+			return nil, explainManager(err, *cfg)
 		}
 	}
 	logger := logr.FromSlogHandler(newLogHandler(cfg.Log.Handler()))
@@ -180,7 +181,7 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 		Controller: ctrlconfig.Controller{SkipNameValidation: &cfg.Karpenter.Quiet, UsePriorityQueue: new(false)},
 	})
 	if err != nil {
-		return nil, explainManager(err, cfg)
+		return nil, explainManager(err, *cfg)
 	}
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
@@ -250,6 +251,21 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 			strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// omitBuffers turns the feature gate CapacityBuffer off, with a warning, if the cluster has no such kind: Karpenter's controllers
+// of buffers would end the process after two minutes.
+func (cfg *Config) omitBuffers(mapper meta.RESTMapper) error {
+	if !cfg.Karpenter.Gates.CapacityBuffer {
+		return nil
+	}
+	served, err := kube.Serves(mapper, schema.FromAPIVersionAndKind(schemas.Buffer.Object.APIVersion, schemas.Buffer.Object.Kind))
+	if err == nil && !served {
+		cfg.Karpenter.Gates.CapacityBuffer = false
+		cfg.Log.Warn("the cluster has no CRD for CapacityBuffer, so buffers reserve no capacity; install the CRDs with: " +
+			"lkeplan crds apply, and restart the controller")
+	}
+	return err
 }
 
 func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account) error {

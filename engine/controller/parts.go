@@ -75,7 +75,7 @@ func runGitOps(ctx context.Context, cfg Config) error {
 	if cfg.ClusterName == "" {
 		return errors.New("no LKE cluster; with --only gitops, set CLUSTER_NAME to its label, as in cluster blocks")
 	}
-	mgr, err := newManager(cfg, new(lease))
+	mgr, err := newManager(&cfg, new(lease))
 	if err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func everythingRegistered(t *testing.T) {
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	cfg.NodePlans.Concurrent = 1
-	mgr, err := newManager(cfg, new(lease))
+	mgr, err := newManager(&cfg, new(lease))
 	if err != nil {
 		t.Fatal(err)
 	}

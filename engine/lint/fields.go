@@ -160,13 +160,12 @@ func staticFull(c *checker, p *pool) {
 
 // gated finds objects that Karpenter ignores without a feature gate.
 func gated(c *checker) {
-	const turnOn = "The gate is off by default: start the controller with --feature-gates=%[1]s=true, and suppress this " +
-		"warning with the comment \"# lkeplan:ignore gated-feature REASON\"."
 	for _, object := range c.in.Objects {
-		switch kind := object.Kind(); kind {
-		case schemas.Overlay.Object.Kind, schemas.Buffer.Object.Kind:
+		if kind := object.Kind(); kind == schemas.Overlay.Object.Kind {
 			c.report(object.Addr, "",
-				"A %[1]s needs Karpenter's feature gate %[1]s. Without the gate, Karpenter silently ignores the object. "+turnOn, kind)
+				"A %[1]s needs Karpenter's feature gate %[1]s. Without the gate, Karpenter silently ignores the object. The gate "+
+					"is off by default: start the controller with --feature-gates=%[1]s=true, and suppress this warning with the "+
+					"comment \"# lkeplan:ignore gated-feature REASON\".", kind)
 		}
 	}
 }

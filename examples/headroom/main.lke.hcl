@@ -15,7 +15,6 @@ pool "general" {
 
 # Capacity for half as many pods as the Deployment has, with
 # the same requests, but at most 32 CPUs.
-# lkeplan:ignore gated-feature CapacityBuffer is on in prod
 buffer "web" {
   namespace  = "default"
   percentage = 50

@@ -14,8 +14,8 @@ import (
 // deployed are the files of kube/deploy by the values that they are rendered with: files that
 // all clusters need, and optional files.
 var deployed = map[string][]string{
-	"all":      {"rbac.yaml", "controller.yaml", "gitops.yaml", "approval.yaml", "network.yaml"},
-	"more":     {"features.yaml", "tenant.yaml", "tenancy.yaml", "node-admission.yaml"},
+	"all":      {"rbac.yaml", "controller.yaml", "gitops.yaml", "approval.yaml", "network.yaml", "features.yaml"},
+	"more":     {"tenant.yaml", "tenancy.yaml", "node-admission.yaml"},
 	"instance": {"instance.yaml", "metadata-cilium.yaml"},
 	"calico":   {"metadata-calico.yaml"},
 }

@@ -20,7 +20,7 @@ func TestOptionalFeatures(t *testing.T) {
 	s.installCRDs()
 	s.kube("", "apply", "-f", "../../../kube/deploy/node-admission.yaml")
 	first := s.watchNodes()
-	s.startController("--feature-gates", "NodeRepair,NodeOverlay,CapacityBuffer", "--node-admission-params",
+	s.startController("--feature-gates", "NodeRepair,NodeOverlay", "--node-admission-params",
 		"kube-system/lkeplan-pools")
 	byHand := s.poolByHand()
 	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
@@ -67,7 +67,7 @@ func TestABufferKeepsItsNodes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	c := s.startController("--feature-gates", "CapacityBuffer")
+	c := s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.merge("nodepool", "four", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
 	s.kube(file(t, "buffer.yaml"), "apply", "-f", "-")

@@ -30,7 +30,7 @@ func TestGuidesInASandbox(t *testing.T) {
 		{name: "maintenance", controller: []string{"--maintenance-every", "3s"}},
 		{name: "office-hours"},
 		{name: "cost-caps"},
-		{name: "headroom", controller: []string{"--feature-gates", "CapacityBuffer"}},
+		{name: "headroom"},
 		{name: "moving-in"},
 		{name: "troubleshooting"},
 		{name: "upgrade-kubernetes", sandbox: []string{"--tier", "enterprise", "--kubernetes-version", "v1.31.8+lke1", "--list-delay", "1s"}},

@@ -24,12 +24,12 @@ var seldom = map[string]string{
 	"lkeplan-gitops: patch events":                   "an event that repeats",
 	"lkeplan-controller: patch events.events.k8s.io": "an event that repeats",
 	"lkeplan-controller: patch configmaps":           "a second start, for the note of the LKE cluster",
-	"lkeplan-controller: list deployments.apps":      "a CapacityBuffer for a workload",
-	"lkeplan-controller: watch deployments.apps":     "the same",
-	"lkeplan-controller: list replicasets.apps":      "the same",
-	"lkeplan-controller: watch replicasets.apps":     "the same",
-	"lkeplan-controller: list statefulsets.apps":     "the same",
-	"lkeplan-controller: watch statefulsets.apps":    "the same",
+	"lkeplan-gitops: list deployments.apps":          "a CapacityBuffer for a workload",
+	"lkeplan-gitops: watch deployments.apps":         "the same",
+	"lkeplan-gitops: list replicasets.apps":          "the same",
+	"lkeplan-gitops: watch replicasets.apps":         "the same",
+	"lkeplan-gitops: list statefulsets.apps":         "the same",
+	"lkeplan-gitops: watch statefulsets.apps":        "the same",
 }
 
 // TestRolesAreExact runs both processes with only the roles of kube/deploy/ and the
@@ -46,7 +46,7 @@ func TestRolesAreExact(t *testing.T) {
 	s.kube("", "delete", "deployment", "-n", "lkeplan-system", controllerAccount, gitopsAccount) // they are here instead
 	elect := []string{"--leader-elect", "true", "--leader-election-namespace", "lkeplan-system"}
 	s.startController(append(elect, "--kubeconfig", s.account("lkeplan-system", controllerAccount), "--only", "capacity",
-		"--feature-gates", "NodeOverlay,CapacityBuffer", "--maintenance-every", "3s")...)
+		"--feature-gates", "NodeOverlay", "--maintenance-every", "3s")...)
 	s.env["LINODE_TOKEN"] = ""
 	c := s.startController(append(elect, "--kubeconfig", s.account("lkeplan-system", gitopsAccount), "--only", "gitops",
 		"--cluster-name", "sandbox", "--default-service-account", applyAccount)...)

@@ -150,10 +150,12 @@ spec:
 {{- with .batchIdleDuration }}{{ $args = append $args (printf "--batch-idle-duration=%s" .) }}{{ end -}}
 {{- with .batchMaxDuration }}{{ $args = append $args (printf "--batch-max-duration=%s" .) }}{{ end -}}
 {{- if ne (int .maxReplacements) 5 }}{{ $args = append $args (printf "--max-replacements=%d" (int .maxReplacements)) }}{{ end -}}
-{{- range $gate := list "CapacityBuffer" "NodeOverlay" "NodeRepair" -}}
+{{- range $gate := list "NodeOverlay" "NodeRepair" -}}
 {{- if index $.Values.settings.featureGates (untitle $gate) }}{{ $args = append $args (printf "--feature-gates=%s" $gate) }}{{ end -}}
 {{- end -}}
-{{- if not .featureGates.staticCapacity }}{{ $args = append $args "--feature-gates=StaticCapacity=false" }}{{ end -}}
+{{- range $gate := list "CapacityBuffer" "StaticCapacity" -}}
+{{- if not (index $.Values.settings.featureGates (untitle $gate)) }}{{ $args = append $args (printf "--feature-gates=%s=false" $gate) }}{{ end -}}
+{{- end -}}
 {{- end -}}
 {{- if .Values.policies.nodeAdmission }}{{ $args = append $args "--node-admission-params=kube-system/lkeplan-pools" }}{{ end -}}
 {{ toJson $args }}

@@ -1,4 +1,3 @@
-# lkeplan:ignore gated-feature CapacityBuffer is on
 buffer "web" { # want: Empty buffer: The buffer names neither a pod template nor a workload
   namespace = "web"
   replicas  = 3

@@ -1,4 +1,3 @@
-# lkeplan:ignore gated-feature CapacityBuffer is on
 buffer "web" {
   namespace    = "web"
   replicas     = 3
