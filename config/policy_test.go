@@ -79,7 +79,7 @@ func TestPolicyAboutPodsNeedsSimulation(t *testing.T) {
 	simulated := func(lost, delta int64) cty.Value {
 		return about(cty.ObjectVal(map[string]cty.Value{
 			"unschedulable": cty.NumberIntVal(lost),
-			"cost":          numbers(map[string]int64{"before": 100, "after": 100 + delta, "delta": delta}),
+			"cost":          numbers(map[string]int64{"before": 100, "after": 100 + delta, "delta": delta, "buffers": 24}),
 		}))
 	}
 	const unknown, kept, lost = "No pods are simulated", "", "Policy violated"

@@ -46,5 +46,7 @@ func PlanAttributes() []PlanAttribute {
 			"The monthly cost of the nodes of the pods after the change, in US dollars.", WithSimulated},
 		{Simulated + ".cost", "delta", "The change of the monthly cost, in US dollars; negative if it is lower " +
 			"after the change.", WithSimulated},
+		{Simulated + ".cost", "buffers", "The monthly cost of the nodes that only buffers use after the change, in US dollars; " +
+			"null if the pod template or workload of a buffer is not known.", WithSimulated},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,13 +28,14 @@ report shows the reason for each pool.
 The simulation needs no cluster. It uses Karpenter's scheduler, and chooses plan
 types (kinds of Linode, such as g6-standard-2) as the controller does. The
 limits of the pools apply. At the start, only pools with a fixed number of nodes
-have nodes. All pods are created at the same time. NodeOverlays
-count, as with the feature gate NodeOverlay. CapacityBuffers are not simulated.
+have nodes. All pods are created at the same time, with those of CapacityBuffers.
+NodeOverlays count, as with the feature gate NodeOverlay.
 
 --pods 200x1cpu,2Gi adds 200 pods that each request 1 CPU and 2Gi of memory to the
 simulation. --workloads adds the pods of manifests: Deployments, StatefulSets,
-ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets on each node. You can repeat and
-combine these flags. The SOURCE of --workloads is one of these:
+ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets on each node, and the workloads
+and PodTemplates to which CapacityBuffers refer. You can repeat and combine these
+flags. The SOURCE of --workloads is one of these:
 
   FILE           a file with manifests; the FILE "-" is standard input
   DIR            all manifests in a directory. Files without Kubernetes objects
@@ -65,7 +67,7 @@ shows how the nodes of the base are replaced or drained.
 
 Use the format markdown for the comment of a pull request.
 
-The exit code is 3 if a pod gets no node. With --base, the exit code is 3 only
+The exit code is 3 if a pod, or a pod of a CapacityBuffer, gets no node. With --base, the exit code is 3 only
 if a pod gets a node in the base, and no node after the change.`
 
 const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
@@ -135,6 +137,9 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	}
 	compiled, against, err := s.comparison.Compile(ctx)
 	if err != nil {
+		return err
+	}
+	if err := pods.AddTemplates(ctx, slices.Concat(compiled.Base.Objects, compiled.Head.Objects)); err != nil {
 		return err
 	}
 	prices, err := compiled.Head.Prices()

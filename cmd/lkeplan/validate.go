@@ -222,6 +222,9 @@ func inventory(compiled compile.Result) string {
 func checkPods(ctx context.Context, env *env, flags *podsource.Flags, access kube.Access, compiled compile.Result,
 ) (found hcl.Diagnostics, checked string, err error) {
 	pods, err := flags.Read(ctx, env.Stdin, access)
+	if err == nil {
+		err = pods.AddTemplates(ctx, compiled.Objects)
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -7,14 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -38,8 +42,8 @@ type Whole struct {
 	Shapes workload.Shapes
 	// Salt is that of the hashes in the shapes; "" if they have words.
 	Salt string
-	// Overlays are the NodeOverlays of the cluster.
-	Overlays []map[string]any
+	// Overlays and Buffers are the NodeOverlays and CapacityBuffers of the cluster.
+	Overlays, Buffers []map[string]any
 	// Unknown is why it is not known, as a sentence without a period; "" if it is.
 	Unknown string
 }
@@ -84,14 +88,15 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 		}
 		defer done()
 	}
-	whole, err := in.Whole(ctx)
+	var buffers []map[string]any
+	for _, c := range p.Changes {
+		if c.New != nil && c.Kind == schemas.Buffer.Object.Kind {
+			buffers = append(buffers, c.New)
+		}
+	}
+	whole, err := in.Whole(ctx, buffers)
 	if err != nil || whole.Unknown != "" {
 		return plan.Moves{Unknown: whole.Unknown, Overlays: whole.Overlays}, err
-	}
-	for _, c := range p.Changes {
-		if c.Action != plan.Keep && c.Kind == schemas.Buffer.Object.Kind {
-			return plan.Moves{Unknown: notSimulated(c.Kind)}, nil
-		}
 	}
 	for _, n := range nodes {
 		if n.Node == "" && !n.Deleting { // its pods and its size are not known yet
@@ -103,6 +108,9 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 		return plan.Moves{}, err
 	}
 	live, err := whole.live(by, nodes, slices.Concat(before, after))
+	if err == nil && whole.Salt != "" {
+		err = missingTemplate(live.Templates, slices.Concat(before, after))
+	}
 	if err != nil {
 		return plan.Moves{Unknown: err.Error()}, nil
 	}
@@ -164,7 +172,66 @@ func (w Whole) live(by simulated, nodes []plan.Node, objects []map[string]any) (
 	return live, nil
 }
 
-// sidesOf are the pools, classes, limits and overlays of a cluster before and after a plan.
+// missingTemplate is an error if some buffer refers to an object that a snapshot does not have.
+func missingTemplate(have []simulate.Template, objects []map[string]any) error {
+	for _, obj := range objects {
+		key := simulate.TemplateKey(obj)
+		if manifest.Kind(obj) == schemas.Buffer.Object.Kind && key != (manifest.Key{}) &&
+			!slices.ContainsFunc(have, func(t simulate.Template) bool { return t.Key == key }) {
+			return fmt.Errorf("the snapshot has no %s, to which %s refers", key, manifest.KeyOf(obj))
+		}
+	}
+	return nil
+}
+
+// Templates reads the objects to which buffers refer, as far as they exist, with a function that lists.
+func Templates(buffers []map[string]any, list func(client.ObjectList) error) (found []simulate.Template, err error) {
+	wanted := map[manifest.Key]bool{}
+	for _, buffer := range buffers {
+		wanted[simulate.TemplateKey(buffer)] = true
+	}
+	lists := simulate.TemplateLists()
+	for _, kind := range slices.Sorted(maps.Keys(lists)) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), func(k manifest.Key) bool { return k.Kind == kind }) {
+			continue
+		}
+		if err := list(lists[kind]); err != nil {
+			return nil, err
+		}
+		if err := apimeta.EachListItem(lists[kind], func(o runtime.Object) error {
+			meta := o.(metav1.Object)
+			if wanted[manifest.Key{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName()}] {
+				found = append(found, simulate.TemplateOf(o))
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// templatesIn reads the objects to which buffers refer from a view.
+func templatesIn(ctx context.Context, in View, buffers []map[string]any) ([]simulate.Template, error) {
+	return Templates(buffers, func(into client.ObjectList) error {
+		version := "apps/v1"
+		kind := strings.TrimSuffix(reflect.TypeOf(into).Elem().Name(), "List")
+		if kind == "PodTemplate" {
+			version = "v1"
+		}
+		objects, err := in.Objects(ctx, schemas.Object{APIVersion: version, Kind: kind})
+		if err != nil {
+			return err
+		}
+		raw, err := json.Marshal(map[string]any{"items": objects})
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(raw, into)
+	})
+}
+
+// sidesOf are the pools, classes, limits, overlays and buffers of a cluster before and after a plan.
 func sidesOf(p plan.Plan, whole Whole) (before, after []map[string]any, err error) {
 	changes := p.ByKey()
 	add := func(kind schemas.Object, object any) error {
@@ -206,6 +273,9 @@ func sidesOf(p plan.Plan, whole Whole) (before, after []map[string]any, err erro
 	for _, o := range whole.Overlays {
 		err = errors.Join(err, add(*schemas.Overlay.Object, o))
 	}
+	for _, o := range whole.Buffers {
+		err = errors.Join(err, add(*schemas.Buffer.Object, o))
+	}
 	for _, c := range p.Changes {
 		if _, left := changes[c.Key()]; !left {
 			continue
@@ -220,23 +290,13 @@ func sidesOf(p plan.Plan, whole Whole) (before, after []map[string]any, err erro
 	return before, after, err
 }
 
-// notSimulated is why moves are unknown in a cluster with an object of a kind.
-func notSimulated(kind string) string {
-	return fmt.Sprintf("the effect of a %s on consolidation is not simulated", kind)
-}
-
 // readObjects reads the objects of a cluster that determine which nodes Karpenter removes or replaces.
 func (w *Whole) readObjects(ctx context.Context, in View) (err error) {
 	if w.Overlays, err = in.Objects(ctx, *schemas.Overlay.Object); err != nil {
 		return err
 	}
-	buffers, err := in.Objects(ctx, *schemas.Buffer.Object)
-	switch {
-	case err != nil:
+	if w.Buffers, err = in.Objects(ctx, *schemas.Buffer.Object); err != nil {
 		return err
-	case len(buffers) > 0:
-		w.Unknown = notSimulated(schemas.Buffer.Object.Kind)
-		return nil
 	}
 	from := viewed{in}
 	if w.Pools, err = clusters.List[karpv1.NodePool](ctx, from, schemas.Pool.Object.APIVersion, schemas.Pool.Object.Kind); err != nil {
@@ -250,12 +310,16 @@ func (w *Whole) readObjects(ctx context.Context, in View) (err error) {
 }
 
 // Whole implements View: what this user may not list is unknown.
-func (l *live) Whole(ctx context.Context) (found Whole, err error) {
+func (l *live) Whole(ctx context.Context, buffers []map[string]any) (found Whole, err error) {
 	if err := found.readObjects(ctx, l); err != nil || found.Unknown != "" {
 		return found, forbidden(&found, err)
 	}
+	templates, err := templatesIn(ctx, l, slices.Concat(found.Buffers, buffers))
+	if err != nil {
+		return found, forbidden(&found, err)
+	}
 	var read clusters.Snapshot
-	read, found.Shapes, err = readShapes(ctx, viewed{l})
+	read, found.Shapes, err = readShapes(ctx, viewed{l}, templates)
 	if err == nil {
 		// Without volumes, more pods seem to fit on a node, so that more nodes seem to go.
 		found.Unknown = read.Unread(clusters.KindNodes, clusters.KindClaims, clusters.KindBudgets, clusters.KindDaemonSets)
@@ -269,7 +333,7 @@ func WithoutConsolidation(view View) View { return still{view} }
 type still struct{ View }
 
 // Whole implements View.
-func (s still) Whole(ctx context.Context) (found Whole, err error) {
+func (s still) Whole(ctx context.Context, _ []map[string]any) (found Whole, err error) {
 	found.Unknown = "--no-consolidation leaves it out"
 	found.Overlays, err = s.Objects(ctx, *schemas.Overlay.Object)
 	return found, err
@@ -285,7 +349,7 @@ func forbidden(found *Whole, err error) error {
 }
 
 // Whole implements View.
-func (t taken) Whole(ctx context.Context) (found Whole, err error) {
+func (t taken) Whole(ctx context.Context, _ []map[string]any) (found Whole, err error) {
 	switch err = found.readObjects(ctx, t); {
 	case err != nil || found.Unknown != "":
 		return found, err

@@ -207,7 +207,7 @@ type countedWhole struct {
 	read int
 }
 
-func (c *countedWhole) Whole(ctx context.Context) (Whole, error) {
+func (c *countedWhole) Whole(ctx context.Context, buffers []map[string]any) (Whole, error) {
 	c.read++
-	return c.View.Whole(ctx)
+	return c.View.Whole(ctx, buffers)
 }

@@ -218,7 +218,7 @@ func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 	if s.Shapes.Pods == nil {
 		return workload.Shapes{}, errors.New("its list of pods is missing; create it again with: lkeplan snapshot")
 	}
-	for _, shape := range slices.Concat(s.Shapes.Pods, s.Shapes.DaemonSets) {
+	for _, shape := range slices.Concat(s.Shapes.Pods, s.Shapes.DaemonSets, s.Shapes.Templates) {
 		if shape.Count < 0 {
 			return workload.Shapes{}, fmt.Errorf("it has %d pods of %q, which is not a valid number", shape.Count, shape.Owner)
 		}
@@ -232,7 +232,7 @@ func (s *Snapshot) leaveOut() {
 	if s.Shapes == nil {
 		return
 	}
-	for _, list := range []*[]workload.Shape{&s.Shapes.Pods, &s.Shapes.DaemonSets, &s.Shapes.Fixed} {
+	for _, list := range []*[]workload.Shape{&s.Shapes.Pods, &s.Shapes.DaemonSets, &s.Shapes.Fixed, &s.Shapes.Templates} {
 		kept := (*list)[:0]
 		for _, shape := range *list {
 			if err := simulate.CheckPod(shape.Spec); err != nil {
@@ -246,13 +246,26 @@ func (s *Snapshot) leaveOut() {
 	}
 }
 
-// Shapes lists the pods of a cluster, with what determines where they are scheduled, and the nodes that they run on.
-func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
-	_, found, err := readShapes(ctx, viewed{cluster})
+// Shapes lists the pods of a cluster, with what determines where they are scheduled, and the nodes that they run on. It also has
+// the objects to which the buffers of the cluster and some others refer.
+func Shapes(ctx context.Context, cluster View, buffers ...map[string]any) (workload.Shapes, error) {
+	existing, refused := cluster.Objects(ctx, *schemas.Buffer.Object)
+	var templates []simulate.Template
+	if refused == nil {
+		templates, refused = templatesIn(ctx, cluster, slices.Concat(existing, buffers))
+	}
+	if refused != nil && !apierrors.IsForbidden(refused) {
+		return workload.Shapes{}, refused
+	}
+	_, found, err := readShapes(ctx, viewed{cluster}, templates)
+	if refused != nil {
+		found.Notes = append(found.Notes, fmt.Sprintf("The pods of buffers are unknown: the user who read the cluster may not list %s.",
+			clusters.Refused(refused)))
+	}
 	return found, err
 }
 
-func readShapes(ctx context.Context, from clusters.Lister) (clusters.Snapshot, workload.Shapes, error) {
+func readShapes(ctx context.Context, from clusters.Lister, templates []simulate.Template) (clusters.Snapshot, workload.Shapes, error) {
 	pods, err := clusters.List[corev1.Pod](ctx, from, "v1", "Pod")
 	if err != nil {
 		return clusters.Snapshot{}, workload.Shapes{}, err
@@ -268,7 +281,7 @@ func readShapes(ctx context.Context, from clusters.Lister) (clusters.Snapshot, w
 	if read.Unread(volumes...) == "" {
 		index = simulate.NewVolumeIndex(read.Volumes.Claims, read.Volumes.All, read.Volumes.Classes)
 	}
-	found := workload.ShapesOf(read, index)
+	found := workload.ShapesOf(read, index, templates...)
 	if index == nil {
 		found.Notes = append(found.Notes, "Volumes are ignored: the user who read the cluster may not list "+
 			"PersistentVolumeClaims, PersistentVolumes and StorageClasses.")

@@ -28,8 +28,8 @@ type View interface {
 	// Holds returns nodes with what holds them, and notes of what could not be
 	// read.
 	Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error)
-	// Whole returns all that determines which nodes Karpenter removes or replaces.
-	Whole(ctx context.Context) (Whole, error)
+	// Whole returns all that determines which nodes Karpenter removes or replaces. The buffers are those of a change.
+	Whole(ctx context.Context, buffers []map[string]any) (Whole, error)
 	// Notes are of what could not be read before anything is asked.
 	Notes() []string
 }

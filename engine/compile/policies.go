@@ -101,6 +101,9 @@ func NullReasons(p plan.Plan) map[string]string {
 			why["nodes."+name] = "The number of nodes is unknown."
 		}
 	}
+	if w := p.Workloads; w != nil && w.After.BuffersUnknown != "" {
+		why[schemas.Simulated+".cost.buffers"] = "The cost of buffers is unknown: " + w.After.BuffersUnknown + "."
+	}
 	if p.Current == nil {
 		why["cost.current"] = "The cost of the existing nodes is unknown."
 	}
@@ -124,14 +127,19 @@ func simulated(w *plan.Workloads) cty.Value {
 	if len(w.Missing) > 0 {
 		unknown := cty.UnknownVal(cty.Number)
 		return cty.ObjectVal(map[string]cty.Value{
-			"unschedulable": unknown, "cost": cty.ObjectVal(map[string]cty.Value{"before": unknown, "after": unknown, "delta": unknown}),
+			"unschedulable": unknown, "cost": cty.ObjectVal(map[string]cty.Value{"before": unknown, "after": unknown, "delta": unknown,
+				"buffers": unknown}),
 		})
+	}
+	buffers := dollars(w.After.Buffers)
+	if w.After.BuffersUnknown != "" {
+		buffers = cty.NullVal(cty.Number)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"unschedulable": number(w.LostPods()),
 		"cost": cty.ObjectVal(map[string]cty.Value{
 			"before": dollars(w.Before.Monthly), "after": dollars(w.After.Monthly),
-			"delta": dollars(w.After.Monthly - w.Before.Monthly),
+			"delta": dollars(w.After.Monthly - w.Before.Monthly), "buffers": buffers,
 		}),
 	})
 }

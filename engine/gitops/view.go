@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,9 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
@@ -120,9 +120,8 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Ti
 }
 
 // Whole implements compare.View. Volumes are left out, so that more pods seem to fit on a node.
-func (v *nodePlanView) Whole(ctx context.Context) (found compare.Whole, err error) {
-	buffers, overlays := &metav1.PartialObjectMetadataList{}, &karpv1alpha1.NodeOverlayList{}
-	buffers.SetGroupVersionKind(schema.FromAPIVersionAndKind(schemas.Buffer.Object.APIVersion, schemas.Buffer.Object.Kind+"List"))
+func (v *nodePlanView) Whole(ctx context.Context, changed []map[string]any) (found compare.Whole, err error) {
+	buffers, overlays := &autoscalingv1beta1.CapacityBufferList{}, &karpv1alpha1.NodeOverlayList{}
 	for _, list := range []client.ObjectList{overlays, buffers} {
 		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil && !meta.IsNoMatchError(err) {
 			return found, fmt.Errorf("list what consolidation depends on: %w", err)
@@ -135,9 +134,18 @@ func (v *nodePlanView) Whole(ctx context.Context) (found compare.Whole, err erro
 		}
 		found.Overlays = append(found.Overlays, overlay)
 	}
-	if len(buffers.Items) > 0 {
-		found.Unknown = "the effect of a CapacityBuffer on consolidation is not simulated"
-		return found, nil
+	for i := range buffers.Items {
+		buffer, err := manifest.Untyped(&buffers.Items[i])
+		if err != nil {
+			return found, err
+		}
+		found.Buffers = append(found.Buffers, buffer)
+	}
+	templates, err := compare.Templates(slices.Concat(found.Buffers, changed), func(list client.ObjectList) error {
+		return v.cache.List(ctx, list, client.UnsafeDisableDeepCopy)
+	})
+	if err != nil {
+		return found, fmt.Errorf("list the pods of buffers: %w", err)
 	}
 	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
 		&policyv1.PodDisruptionBudgetList{}, &karpv1.NodePoolList{}, &linodev1alpha1.LinodeNodeClassList{},
@@ -145,7 +153,7 @@ func (v *nodePlanView) Whole(ctx context.Context) (found compare.Whole, err erro
 	if err != nil {
 		return found, fmt.Errorf("list what consolidation depends on: %w", err)
 	}
-	found.Pools, found.Classes, found.Limits, found.Shapes = read.Pools, read.Classes, read.Limits, workload.ShapesOf(read, nil)
+	found.Pools, found.Classes, found.Limits, found.Shapes = read.Pools, read.Classes, read.Limits, workload.ShapesOf(read, nil, templates...)
 	return found, nil
 }
 

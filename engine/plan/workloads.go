@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,13 +28,16 @@ type Placed struct {
 	Unschedulable int // pods without a node
 	Nodes         int
 	Monthly       catalog.Money // cost of the nodes
+	Buffers       catalog.Money // cost of the nodes that only buffers use
+	// BuffersUnknown is why Buffers is not known; "" if it is.
+	BuffersUnknown string
 }
 
 // Plus is the sum of two.
 func (p Placed) Plus(q Placed) Placed {
 	return Placed{
 		Pods: p.Pods + q.Pods, Unschedulable: p.Unschedulable + q.Unschedulable, Nodes: p.Nodes + q.Nodes,
-		Monthly: p.Monthly + q.Monthly,
+		Monthly: p.Monthly + q.Monthly, Buffers: p.Buffers + q.Buffers, BuffersUnknown: cmp.Or(p.BuffersUnknown, q.BuffersUnknown),
 	}
 }
 

@@ -153,7 +153,8 @@ func Workloads(r simulate.Report) plan.Workloads {
 }
 
 func sum(r simulate.Result) plan.Placed {
-	return plan.Placed{Pods: r.Placed, Unschedulable: r.Refused, Nodes: len(r.Nodes), Monthly: r.Total.Monthly}
+	return plan.Placed{Pods: r.Placed, Unschedulable: r.Refused, Nodes: len(r.Nodes), Monthly: r.Total.Monthly,
+		Buffers: r.Spare.Cost.Monthly, BuffersUnknown: r.Spare.Unknown}
 }
 
 func placed(p simulate.Plan) plan.Placed {

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/logging"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/state/virtualpods"
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
@@ -62,6 +63,7 @@ type cluster struct {
 	many            int        // from how many pods on package packing finds their nodes
 	shortfalls      []Shortfall
 	notes           []string
+	spare           spare           // of CapacityBuffers
 	presumed        string          // a note on LKE's own DaemonSets
 	anew            bool            // see Input
 	ungated         bool            // Karpenter ignores NodeOverlays
@@ -71,13 +73,15 @@ type cluster struct {
 // settings are those of the controller where it is given none, without what only
 // matters where time passes.
 func settings(ctx context.Context) context.Context {
+	gates := options.DefaultFeatureGates()
+	gates.CapacityBuffer = true
 	ctx = injection.WithControllerName(log.IntoContext(ctx, logging.NopLogger), "simulate")
 	return options.ToContext(ctx, &options.Options{
 		CPURequests:       1000,
 		PreferencePolicy:  options.PreferencePolicyRespect,
 		MinValuesPolicy:   options.MinValuesPolicyStrict,
 		IgnoreDRARequests: true,
-		FeatureGates:      options.DefaultFeatureGates(),
+		FeatureGates:      gates,
 	})
 }
 
@@ -99,7 +103,8 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 		w.assumeLKE(in.DaemonSets)
 	}
 	w.makePods()
-	return w, nil
+	w.store.Templates = in.Templates
+	return w, w.reserve(ctx)
 }
 
 func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cluster {
@@ -111,6 +116,7 @@ func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cl
 		Limits: limits.NewEnforcer(w.store, w.store, w.types),
 	}
 	w.provider = linode.NewProvider(w.chooser, nil)
+	w.spare.cache = virtualpods.NewVirtualPodCache(w.store)
 	return w
 }
 
@@ -406,9 +412,14 @@ func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
 	}
 }
 
+// podsOn are the pods of a node, with those of buffers.
+func (w *cluster) podsOn(node string) []*corev1.Pod {
+	return slices.Concat(w.store.Bound[node], w.spare.on[node])
+}
+
 // requested is what the pods of a node ask for, with those of DaemonSets.
 func (w *cluster) requested(node *corev1.Node) corev1.ResourceList {
-	pods := w.store.Bound[node.Name]
+	pods := w.podsOn(node.Name)
 	labels := reqs.NewLabelRequirements(node.Labels)
 	for _, daemon := range w.daemons {
 		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && selectsNode(daemon, labels) {

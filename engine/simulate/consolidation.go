@@ -182,7 +182,7 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 		Except: func(kind disrupt.Kind, node string) bool {
 			return e.stuck[stuckAs(kind, node)] != "" || kind == disrupt.Single && e.stays[node]
 		},
-		NotFound: func(node string) { e.stays[node] = true }, Blocked: e.blocked,
+		Spare: e.spare.cache, NotFound: func(node string) { e.stays[node] = true }, Blocked: e.blocked,
 		Gate: func(m disruption.Method) disruption.Method { return disrupt.Gate(m, e.policies, e.now.Now) },
 	}, err
 }
@@ -291,7 +291,7 @@ func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) 
 	if e.pending, err = e.place(ctx, e.pending); err != nil {
 		return err
 	}
-	if waited > 0 || e.anew {
+	if waited > 0 || len(e.spare.pods) > 0 || e.anew {
 		clear(e.stays) // pods that wait take room
 		return nil
 	}
@@ -470,7 +470,8 @@ const slowNote = "Karpenter stopped a search for several nodes after a minute, a
 // finish says how it ends.
 func (e *consolidation) finish(asked int) (*Consolidated, error) {
 	out := e.out
-	out.Nodes, out.Refused = []Node{}, len(e.pending)
+	out.Nodes, out.Refused = []Node{}, len(e.pending)+len(e.spare.left())
+	asked += len(e.spare.pods)
 	for _, m := range e.made {
 		n := e.node(m)
 		out.Nodes = append(out.Nodes, n)
@@ -532,7 +533,8 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error {
 	old := w.store.Pools
 	fresh := newStore()
-	w.store.Pools, w.store.Classes, w.store.Limits, w.store.Overlays = fresh.Pools, fresh.Classes, fresh.Limits, fresh.Overlays
+	w.store.Pools, w.store.Classes, w.store.Limits = fresh.Pools, fresh.Classes, fresh.Limits
+	w.store.Overlays, w.store.Buffers = fresh.Overlays, fresh.Buffers
 	if err := w.declare(objects); err != nil {
 		return err
 	}
@@ -549,7 +551,7 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 	for _, m := range w.made {
 		w.relabel(m)
 	}
-	if err := w.overlay(ctx); err != nil {
+	if err := errors.Join(w.overlay(ctx), w.reserve(ctx)); err != nil {
 		return err
 	}
 	_, err := w.chooser.Limits.Show(ctx)

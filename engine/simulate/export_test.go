@@ -29,7 +29,7 @@ func ConsolidatedCluster(ctx context.Context, in Input) (Live, error) {
 		return Live{}, err
 	}
 	live := Live{Region: in.Region, Tier: in.Tier, Catalog: in.Catalog, Attached: map[types.UID][]string{}}
-	live.Budgets, live.Daemons = in.Budgets, in.DaemonSets
+	live.Budgets, live.Daemons, live.Templates = in.Budgets, in.DaemonSets, in.Templates
 	for _, m := range e.made {
 		nc, node := m.claim.DeepCopy(), e.store.Nodes[m.node].DeepCopy()
 		nc.Status.NodeName = m.node

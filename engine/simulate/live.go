@@ -26,10 +26,12 @@ import (
 type Live struct {
 	clusters.Snapshot // with all pods: those with a node take its room, those without wait
 
-	Region   string
-	Tier     catalog.Tier // "" stands for standard
-	Catalog  *catalog.Catalog
-	Attached map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
+	Region  string
+	Tier    catalog.Tier // "" stands for standard
+	Catalog *catalog.Catalog
+	// Templates are the objects to which CapacityBuffers refer.
+	Templates []Template
+	Attached  map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
 }
 
 // Placement is where a pending pod would go, or why nowhere, as Karpenter would decide now.

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,7 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/events"
@@ -31,12 +35,15 @@ type store struct {
 	Classes  map[string]*linodev1alpha1.LinodeNodeClass
 	Limits   map[string]*lkeplanv1alpha1.CapacityLimit
 	Overlays map[string]*karpv1alpha1.NodeOverlay
+	Buffers  map[string]*autoscalingv1beta1.CapacityBuffer // by namespace and name
 	Claims   []*karpv1.NodeClaim
 	Nodes    map[string]*corev1.Node
 	Bound    map[string][]*corev1.Pod // by the name of their node
 	Pods     []*corev1.Pod            // those that are bound
 	Sets     []*appsv1.DaemonSet
 	Budgets  []*policyv1.PodDisruptionBudget
+	// Templates are the objects to which Buffers refer.
+	Templates []Template
 	// Attachable is how many volumes of Linode nodes can attach, by their names. All claims of
 	// pods are for such volumes.
 	Attachable map[string]int
@@ -46,7 +53,8 @@ func newStore() *store {
 	return &store{
 		Pools: map[string]*karpv1.NodePool{}, Classes: map[string]*linodev1alpha1.LinodeNodeClass{},
 		Limits: map[string]*lkeplanv1alpha1.CapacityLimit{}, Overlays: map[string]*karpv1alpha1.NodeOverlay{}, Nodes: map[string]*corev1.Node{},
-		Bound: map[string][]*corev1.Pod{}, Attachable: map[string]int{},
+		Buffers: map[string]*autoscalingv1beta1.CapacityBuffer{},
+		Bound:   map[string][]*corev1.Pod{}, Attachable: map[string]int{},
 	}
 }
 
@@ -88,6 +96,10 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, into client.Object,
 		found = copied(s.Classes[key.Name], o)
 	case *corev1.Node:
 		found = copied(s.Nodes[key.Name], o)
+	case *autoscalingv1beta1.CapacityBuffer:
+		found = copied(s.Buffers[key.String()], o)
+	case *corev1.PodTemplate, *appsv1.Deployment, *appsv1.StatefulSet, *appsv1.ReplicaSet:
+		found = s.template(key, o)
 	default:
 		found = simulatedVolume(key, o, s.Attachable)
 	}
@@ -112,6 +124,8 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 		for _, overlay := range sorted(s.Overlays) {
 			list.Items = append(list.Items, *overlay.DeepCopy()) // Karpenter sets their conditions
 		}
+	case *autoscalingv1beta1.CapacityBufferList:
+		list.Items = values(sorted(s.Buffers), o)
 	case *karpv1.NodeClaimList:
 		list.Items = values(s.Claims, o)
 	case *corev1.NodeList:
@@ -156,13 +170,46 @@ func values[T any, P interface {
 	return items
 }
 
-// Status implements client.Client. What is written is not kept.
-func (s *store) Status() client.SubResourceWriter { return forgetful{} }
+// template copies the template of an object to which a buffer refers, and reports whether there is one.
+func (s *store) template(key client.ObjectKey, into client.Object) bool {
+	i := slices.IndexFunc(s.Templates, func(t Template) bool {
+		return t.Key == manifest.Key{Kind: kindOf(into), Namespace: key.Namespace, Name: key.Name}
+	})
+	if i < 0 {
+		return false
+	}
+	t := s.Templates[i]
+	switch o := into.(type) {
+	case *corev1.PodTemplate:
+		o.Name, o.Template = key.Name, t.Pods
+	case *appsv1.Deployment:
+		o.Spec.Replicas, o.Spec.Template = &t.Replicas, t.Pods
+	case *appsv1.StatefulSet:
+		o.Spec.Replicas, o.Spec.Template = &t.Replicas, t.Pods
+	case *appsv1.ReplicaSet:
+		o.Spec.Replicas, o.Spec.Template = &t.Replicas, t.Pods
+	}
+	return true
+}
 
-type forgetful struct{ client.SubResourceWriter }
+// Status implements client.Client. Of what is written, only the status of buffers is kept.
+func (s *store) Status() client.SubResourceWriter { return statusWriter{store: s} }
+
+type statusWriter struct {
+	client.SubResourceWriter
+	store *store
+}
 
 // Patch implements client.SubResourceWriter.
-func (forgetful) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+func (w statusWriter) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+	b, ok := o.(*autoscalingv1beta1.CapacityBuffer)
+	if !ok {
+		return nil
+	}
+	if n := ptr.Deref(b.Status.Replicas, 0); n > MaxPods {
+		return fmt.Errorf("%s has %d pods, more than the %d that can be simulated", bufferName(b), n, MaxPods)
+	}
+	w.store.Buffers[b.Namespace+"/"+b.Name] = b.DeepCopy()
 	return nil
 }
 
@@ -187,6 +234,13 @@ func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 			err = put(s.Limits, raw)
 		case "NodeOverlay":
 			err = put(s.Overlays, raw)
+		case "CapacityBuffer":
+			var b *autoscalingv1beta1.CapacityBuffer
+			if b, err = manifest.As[autoscalingv1beta1.CapacityBuffer](raw); err == nil {
+				b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
+				name := b.Namespace + "/" + b.Name
+				b.UID, b.Status, s.Buffers[name] = types.UID(name), autoscalingv1beta1.CapacityBufferStatus{}, b
+			}
 		default:
 			others = append(others, manifest.Kind(raw)+" "+manifest.Name(raw))
 		}

@@ -39,7 +39,7 @@ type Moved struct {
 // that differ from their pool as well; these nodes, and those beyond the replicas of a pool, are not in the result, because
 // they are the direct effect of the change.
 //
-// Before and after are all NodePools, LinodeNodeClasses, CapacityLimits and NodeOverlays of the cluster, as the API server
+// Before and after are all NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the cluster, as the API server
 // stores them. Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and nothing else
 // changes. The error is that of the context if the time is up. Classes are ready, but those that the change creates
 // or edits are as in the cluster before it.
@@ -61,10 +61,11 @@ type Moved struct {
 //	labels that change in place        "a label in place that an overlay selects", "a label in place that pods select"
 //	a class that becomes ready         "a class that becomes ready", "a class that is created"
 //	a class with more room             "a class whose nodes have more room"
+//	less spare capacity                "a buffer that goes", "a smaller buffer", "a buffer of another pod template"
 //
-// Three more are not simulated. In a cluster with a CapacityBuffer, moves are unknown (engine/compare). A new version of the
-// controller with other feature gates or batches, and a price that Linode changes, are not in a commit: no plan can name
-// what they move. The controller reports a price with an event (package linode, ReasonPriceChanged).
+// Two more are not simulated. A new version of the controller with other feature gates or batches, and a price that Linode
+// changes, are not in a commit: no plan can name what they move. The controller reports a price with an event (package linode,
+// ReasonPriceChanged).
 //
 // Karpenter applies NodeOverlays only with its feature gate NodeOverlay, and then it reports whether they are valid. If no
 // overlay has such a report, the result has the nodes that move with the gate, and those that move without it.
@@ -229,6 +230,7 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 	}
 	slices.Sort(w.others)
 	e.adopt(in)
+	w.store.Templates = in.Templates
 	return e, nil
 }
 

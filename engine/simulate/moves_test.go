@@ -51,6 +51,7 @@ func TestMoves(t *testing.T) {
 	const budget = "disruption {\n    %s\n    budget {\n      nodes = \"%s\"\n    }\n  }"
 	web := pool("web", `class = "dedicated", cpu = between(4, 8)`)
 	never := pool("web", `class = "dedicated", cpu = between(4, 8)`, `disruption { consolidate_after = "Never" }`)
+	four, neverFour := pool("web", `class = "dedicated", cpu = 4`), strings.Replace(never, "between(4, 8)", "4", 1)
 	empty := pool("web", `class = "dedicated", cpu = between(4, 8)`, "disruption {\n    policy = \"WhenEmpty\"\n    consolidate_after = \"30s\"\n  }")
 	shut := pool("web", `class = "dedicated", cpu = between(4, 8)`, fmt.Sprintf(budget, `consolidate_after = "30s"`, "0"))
 	cheap := func(more ...string) string { return pool("cheap", `class = "standard", cpu = between(1, 8)`, more...) }
@@ -71,6 +72,12 @@ func TestMoves(t *testing.T) {
 	}
 	overlay := func(requirements, price string) string {
 		return fmt.Sprintf("overlay \"some\" {\n  requirements = { %s }\n  price = %q\n}\n", requirements, price)
+	}
+	buffer := func(size string) string {
+		return "buffer \"web\" {\n  namespace = \"default\"\n  pod_template = \"spare\"\n  " + size + "\n}\n"
+	}
+	small := func(name string) string {
+		return "buffer \"" + name + "\" {\n  namespace = \"default\"\n  pod_template = \"small\"\n  replicas = 2\n}\n"
 	}
 	for _, tt := range []struct {
 		name          string
@@ -141,6 +148,22 @@ func TestMoves(t *testing.T) {
 			pool("more", `class = "standard", cpu = 2`, `taints = ["a=b:NoSchedule"]`), nil, web},
 		{"a class whose nodes have more room", "1x1cpu,2Gi", instances("3Gi"), instances("100Mi"),
 			[]string{"web g6-dedicated-4 -> g6-standard-2, saves $48"}, instances("3Gi")},
+		{"a buffer that goes", "1x1cpu,2Gi", four + buffer("replicas = 1"), four, []string{"web g6-dedicated-4 -> , saves $72"}, ""},
+		{"a smaller buffer", "1x1cpu,2Gi", four + buffer("replicas = 2"), four + buffer("replicas = 1"),
+			[]string{"web g6-dedicated-4 -> , saves $72"}, ""},
+		{"a buffer with a smaller limit", "1x1cpu,2Gi", four + buffer("limits = { cpu = 7 }"), four + buffer("limits = { cpu = 6 }"),
+			[]string{"web g6-dedicated-4 -> , saves $72"}, ""},
+		{"a buffer of another pod template", "1x1cpu,2Gi", four + buffer("replicas = 1"),
+			four + strings.Replace(buffer("replicas = 1"), `"spare"`, `"gone"`, 1), []string{"web g6-dedicated-4 -> , saves $72"}, ""},
+		{"a buffer of smaller pods", "1x1cpu,2Gi", four + buffer("replicas = 1"),
+			four + strings.Replace(buffer("replicas = 1"), `"spare"`, `"small"`, 1), []string{"web g6-dedicated-4 -> , saves $72"}, ""},
+		{"a buffer that goes from a pool that consolidates nothing", "1x1cpu,2Gi", neverFour + buffer("replicas = 1"), neverFour, nil, ""},
+		{"a buffer whose pods have room beside others", "1x1cpu,2Gi", four + small("a"), four, nil, ""},
+		{"one of two buffers on a node", "1x1cpu,2Gi", four + small("a") + small("b"), four + small("a"),
+			[]string{"web g6-dedicated-4 -> , saves $72"}, ""},
+		{"a larger buffer", "1x1cpu,2Gi", four + buffer("replicas = 1"), four + buffer("replicas = 2"), nil, ""},
+		{"a cheaper pool for a buffer", "1x1cpu,2Gi", four + buffer("replicas = 1"), four + buffer("replicas = 1") + cheap("weight = 50"),
+			[]string{"web g6-dedicated-4 -> g6-standard-2, saves $48"}, ""},
 		{"a pool that is deleted makes no other move", "2x1cpu,2Gi", web + cheap(`taints = ["a=b:NoSchedule"]`), web, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -158,6 +181,7 @@ func TestMoves(t *testing.T) {
 				}
 				in.Workloads = append(in.Workloads, load)
 			}
+			in.Templates = spareTemplates(t)
 			live, err := simulate.ConsolidatedCluster(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
@@ -186,6 +210,19 @@ func TestMoves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// spareTemplates are PodTemplates for buffers: "spare" requests a node of web, and "small" a part of it.
+func spareTemplates(t *testing.T) (all []simulate.Template) {
+	for name, shape := range map[string]string{"spare": "1x3500mcpu,2Gi", "small": "1x1cpu,1Gi"} {
+		load, err := workload.ParsePods(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, simulate.Template{Key: manifest.Key{Kind: "PodTemplate", Namespace: "default", Name: name}, Replicas: 1,
+			Pods: corev1.PodTemplateSpec{Spec: load.Pod.Spec}})
+	}
+	return all
 }
 
 // TestMovesAreCompleteOrAnError: Karpenter reports no error if the time is up while it looks for nodes.

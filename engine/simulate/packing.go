@@ -39,7 +39,7 @@ func (w *cluster) pack(
 	p := &packer{
 		cluster: w, topology: topology, daemonPods: w.copies(), preferences: preferencesFor(w.dynamic),
 		groups:    map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup{},
-		apart:     slices.ContainsFunc(w.pods, podutils.HasRequiredPodAntiAffinity),
+		apart:     slices.ContainsFunc(slices.Concat(w.pods, w.spare.pods), podutils.HasRequiredPodAntiAffinity),
 		remaining: map[string]corev1.ResourceList{}, reservations: scheduling.NewReservationManager(offered),
 		data: map[types.UID]*scheduling.PodData{}, refused: map[int]error{}, full: map[int]int{},
 	}

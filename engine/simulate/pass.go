@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,8 +31,8 @@ type planErrors struct {
 }
 
 // pass has Karpenter plan once, chooses the plan types of the nodes that it wants, and
-// binds their pods.
-func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, error) {
+// binds their pods. Missing is how many pods of buffers had no room on a node in the pass before.
+func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod, missing int) (passResult, error) {
 	ctx = settings(ctx)
 	found := planErrors{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
 	var asking []*corev1.Pod
@@ -42,7 +43,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 		}
 		asking = append(asking, pod)
 	}
-	results, err := w.solve(ctx, asking, found.without)
+	results, err := w.solve(ctx, slices.Concat(asking, w.spare.pods), found.without)
 	if err != nil {
 		return passResult{}, fmt.Errorf("run Karpenter's scheduler: %w", err)
 	}
@@ -52,13 +53,15 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 			found.refused[pod.UID] = Reason{Pool: pool, Text: why}
 		}
 	}
+	w.spare.begin()
 	for _, node := range results.ExistingNodes {
-		pods, over := withinSkew(node.Pods, w.store.Bound[node.Name()])
+		pods, over := withinSkew(w.spare.fit(node.Pods, node.Name(), node.ProviderID()), w.store.Bound[node.Name()])
 		refuse(node.Labels()[karpv1.NodePoolLabelKey], over, beyondSkew)
 		if err := b.Bind(pods, node.Name()); err != nil {
 			return passResult{}, err
 		}
 	}
+	reserved := false
 	for _, claim := range results.NewNodeClaims {
 		node, why, err := w.makeNode(ctx, claim.ToNodeClaim(), false)
 		if err != nil {
@@ -68,7 +71,8 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 			refuse(claim.NodePoolName, claim.Pods, why)
 			continue
 		}
-		pods, over := withinSkew(claim.Pods, nil)
+		reserved = reserved || slices.ContainsFunc(claim.Pods, w.spare.has)
+		pods, over := withinSkew(slices.DeleteFunc(slices.Clone(claim.Pods), w.spare.has), nil)
 		refuse(claim.NodePoolName, over, beyondSkew)
 		left, err := b.BindNew(pods, node, w.made[len(w.made)-1].plan())
 		if err != nil {
@@ -85,7 +89,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 	}
 	w.last = found
 	left := waiting(pending)
-	return passResult{left, len(left) < len(pending)}, found.check(left, len(pending)-len(left))
+	return passResult{left, len(left) < len(pending) || reserved && w.spare.missing < missing}, found.check(left, len(pending)-len(left))
 }
 
 // check holds what Karpenter says to the pods that have no node.
@@ -171,6 +175,7 @@ func (w *cluster) karpenterState(ctx context.Context) (*state.Cluster, error) {
 			}
 		}
 	}
+	cluster.UpdateBufferPodCounts(maps.Clone(w.spare.counts))
 	return cluster, nil
 }
 

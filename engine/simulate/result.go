@@ -15,12 +15,13 @@ import (
 
 // Result is the nodes, the pods on them, and the reasons for unschedulable pods.
 type Result struct {
-	Asked   int `json:"asked"`
+	Asked   int `json:"asked"` // with those of buffers
 	Placed  int `json:"placed"`
 	Refused int `json:"refused"`
 
 	Plans      []Plan      `json:"plans"` // by pool and plan type
 	Total      Cost        `json:"total"`
+	Spare      Spare       `json:"spare"`
 	Refusals   []Refusal   `json:"refusals"`
 	Shortfalls []Shortfall `json:"shortfalls"`
 	Nodes      []Node      `json:"nodes"` // in the order of their creation
@@ -93,8 +94,10 @@ type Refusal struct {
 
 // result sums up the nodes and pods; pending are the pods without a node.
 func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, error) {
+	pending = slices.Concat(pending, w.spare.left())
+	asked := len(w.pods) + len(w.spare.pods)
 	r := Result{
-		Asked: len(w.pods), Placed: len(w.pods) - len(pending), Refused: len(pending), Plans: []Plan{}, Nodes: []Node{},
+		Asked: asked, Placed: asked - len(pending), Refused: len(pending), Plans: []Plan{}, Nodes: []Node{},
 		Refusals: []Refusal{}, Shortfalls: append([]Shortfall{}, w.shortfalls...), Notes: append([]string{}, w.notes...),
 	}
 	for _, m := range w.made {
@@ -103,7 +106,9 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 		r.Total.Add(n.Cost)
 	}
 	r.Plans = plans(r.Nodes)
-	r.Notes = append(r.Notes, overfullNotes(r.Nodes, r.Plans)...)
+	var notes []string
+	r.Spare, notes = w.spareOf(r.Nodes)
+	r.Notes = slices.Concat(r.Notes, overfullNotes(r.Nodes, r.Plans), notes)
 	var err error
 	if r.Refusals, err = w.refusals(ctx, pending); err != nil {
 		return Result{}, err
@@ -115,7 +120,7 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 		r.Notes = append(r.Notes, fmt.Sprintf("There are no DaemonSets, although those of %s use a part of each node. To include them, pass --workloads the output of kubectl get "+
 			"daemonsets -A -o yaml.", w.mode.Provider()))
 	}
-	return r, r.check(len(w.pods))
+	return r, r.check(asked)
 }
 
 // overfullNotes name the nodes on which not all pods of DaemonSets fit, by pool and plan type. Karpenter removes terms from
@@ -160,7 +165,7 @@ func (w *cluster) node(m *simNode) Node {
 		Pods:   []Share{},
 	}
 	on := map[int][]*corev1.Pod{}
-	for _, pod := range w.store.Bound[m.claim.Name] {
+	for _, pod := range w.podsOn(m.claim.Name) {
 		on[w.of[pod.UID]] = append(on[w.of[pod.UID]], pod)
 	}
 	for i, load := range w.workloads {

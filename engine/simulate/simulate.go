@@ -52,6 +52,8 @@ type Pods struct {
 	DaemonSets []*appsv1.DaemonSet // whose pods every node has that they are for
 	// Budgets are the PodDisruptionBudgets, which matter where nodes are disrupted.
 	Budgets []*policyv1.PodDisruptionBudget
+	// Templates are what CapacityBuffers can reserve capacity for.
+	Templates []Template
 }
 
 // A Workload is so many pods that are alike.
@@ -128,10 +130,11 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 
 var errNoRegion = errors.New("the region of the cluster is unknown, but plans and prices depend on it")
 
-// place has pods placed for as long as some get a node, and returns those without one.
+// place has pods placed for as long as some get a node, and returns those without one. For pods of buffers, it makes nodes as
+// long as fewer of them have no room.
 func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.Pod, error) {
-	for len(pending) > 0 {
-		after, err := w.pass(ctx, pending)
+	for missing := len(w.spare.pods) + 1; len(pending) > 0 || len(w.spare.pods) > 0; missing = w.spare.missing {
+		after, err := w.pass(ctx, pending, missing)
 		if err != nil {
 			return nil, err
 		}

@@ -185,7 +185,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 		t.Fatal(err)
 	}
 	in.Workloads, in.DaemonSets = append(found.Workloads, in.Workloads...), found.DaemonSets
-	in.Budgets = found.Budgets
+	in.Budgets, in.Templates = found.Budgets, found.Templates
 	compileInto(t, &in, fsys)
 	return in
 }

@@ -59,7 +59,10 @@ func (r Report) Changed() bool {
 // Text is the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", plain(r.Target), Count(r.Head.Asked, "pod"))
+	fmt.Fprintf(&b, "%s: %s", plain(r.Target), Count(r.Head.Asked-r.Head.Spare.Pods, "pod"))
+	if n := r.Head.Spare.Pods; n > 0 {
+		fmt.Fprintf(&b, " and %d of buffers", n)
+	}
 	if r.Before != nil {
 		fmt.Fprintf(&b, ", compared with %s", r.Base)
 	}

@@ -52,6 +52,9 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 		c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so no pods are simulated.")
 		return nil
 	}
+	if err == nil {
+		err = pods.AddTemplates(ctx, slices.Concat(c.Base.Objects, c.Head.Objects))
+	}
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Flags are the flags as they were given.
@@ -134,6 +135,7 @@ func (f *Flags) Given() bool { return len(f.pods)+len(f.workloads) > 0 }
 type Pods struct {
 	found    workload.Found
 	live     *workload.Shapes
+	view     compare.View // of the live cluster
 	snapshot *compare.Snapshot
 	Notes    []string // what does not count
 	lke      bool
@@ -149,15 +151,15 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 		return p, err
 	}
 	p.lke = f.lke && !f.ofCluster()
-	var objects []manifests.Object
+	var given []manifests.Object
 	for _, name := range f.paths() {
 		found, err := p.manifests(name, stdin)
 		if err != nil {
 			return p, fmt.Errorf("--workloads %s: %w", name, err)
 		}
-		objects = append(objects, found...)
+		given = append(given, found...)
 	}
-	if p.found, err = workload.Read(objects, f.Most); err != nil {
+	if p.found, err = workload.Read(given, f.Most); err != nil {
 		return p, fmt.Errorf("--workloads %w", err)
 	}
 	for _, text := range f.pods {
@@ -193,7 +195,8 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		if err != nil {
 			return err
 		}
-		set, err := compare.Shapes(ctx, compare.LiveView(cluster))
+		p.view = compare.LiveView(cluster)
+		set, err := compare.Shapes(ctx, p.view)
 		if err != nil {
 			return fmt.Errorf("--workloads live: %w", err)
 		}
@@ -216,6 +219,25 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", file, of)),
 			snapshot.Shapes.Notes...)
 	}
+	return nil
+}
+
+// AddTemplates reads the objects of the cluster to which the buffers among some objects refer, with the pods again.
+func (p *Pods) AddTemplates(ctx context.Context, objects []config.Object) error {
+	var buffers []map[string]any
+	for _, o := range objects {
+		if o.Kind() == schemas.Buffer.Object.Kind {
+			buffers = append(buffers, o.Defaulted)
+		}
+	}
+	if p.view == nil || len(buffers) == 0 {
+		return nil
+	}
+	set, err := compare.Shapes(ctx, p.view, buffers...)
+	if err != nil {
+		return fmt.Errorf("--workloads live: %w", err)
+	}
+	p.live = &set
 	return nil
 }
 
@@ -258,6 +280,7 @@ func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.
 	in.Workloads = append(found.Workloads, in.Workloads...)
 	in.DaemonSets = append(found.DaemonSets, in.DaemonSets...)
 	in.Budgets = append(found.Budgets, in.Budgets...)
+	in.Templates = append(found.Templates, in.Templates...)
 	return in, nil
 }
 

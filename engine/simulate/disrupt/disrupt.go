@@ -43,6 +43,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/state/virtualpods"
 
 	"github.com/lkeplan/lkeplan/engine/schedule"
 )
@@ -58,6 +59,8 @@ type Cluster struct {
 	// Except reports nodes for which a command of the kind is not tried: their replacement was unavailable, or nothing was
 	// found for them and nothing has changed that could matter to them.
 	Except func(kind Kind, node string) bool
+	// Spare is the pods of CapacityBuffers.
+	Spare *virtualpods.Cache
 	// NotFound is called for each node for which Single finds nothing while the budget of its pool allows a removal.
 	NotFound func(node string)
 	// Blocked is why nodes stay; Next adds to it.
@@ -125,7 +128,7 @@ type round struct {
 
 func (c Cluster) round(blocked Blocked) *round {
 	r := &round{Cluster: c, blocked: blocked}
-	r.provisioner = provisioning.NewProvisioner(c.Client, blocked, c.Provider, c.State, c.Clock, nil, nil)
+	r.provisioner = provisioning.NewProvisioner(c.Client, blocked, c.Provider, c.State, c.Clock, nil, c.Spare)
 	r.queue = disruption.NewQueue(c.Client, blocked, c.State, c.Clock, r.provisioner)
 	return r
 }
@@ -333,6 +336,7 @@ var messages = []struct {
 	{regexp.MustCompile(`^Pdb prevents pod evictions.*=\[?([^)\]]*)`), "PodDisruptionBudget $1 allows no eviction"},
 	{regexp.MustCompile(`^Eviction does not support multiple PDBs.*=\[?([^)\]]*)`),
 		"PodDisruptionBudgets $1 select the same pod, which therefore cannot be evicted"},
+	{regexp.MustCompile(`has buffer pods$`), "a buffer reserves its capacity"},
 	{regexp.MustCompile(`^Not all pods would schedule`), "some pods would become unschedulable"},
 	{regexp.MustCompile(`^Filtering by price: (.*)`), "no cheaper node fits: $1"},
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Hashed is the set without any word that people have chosen: names of owners and
@@ -70,6 +71,9 @@ func (s Shapes) translated(word func(string) string) Shapes {
 	set := Shapes{
 		Pods: t.shapes(s.Pods), DaemonSets: t.shapes(s.DaemonSets), Fixed: t.shapes(s.Fixed), Machines: t.machines(s.Machines),
 		Budgets: []Budget{}, Notes: append([]string{}, s.Notes...),
+	}
+	if len(s.Templates) > 0 {
+		set.Templates = t.shapes(s.Templates)
 	}
 	for _, b := range s.Budgets {
 		b.Name, b.Namespace, b.Spec.Selector = t(b.Name), t(b.Namespace), translated(t, b.Spec.Selector)
@@ -210,6 +214,10 @@ func KnownWords(objects []map[string]any, types []*cloudprovider.InstanceType) [
 	words := map[string]bool{}
 	for _, obj := range objects {
 		collect(words, obj)
+		if manifest.Kind(obj) == schemas.Buffer.Object.Kind {
+			key := simulate.TemplateKey(obj)
+			words[key.Namespace+"/"+key.Name] = true // as a template is called
+		}
 	}
 	for _, it := range types {
 		for _, r := range it.Requirements {

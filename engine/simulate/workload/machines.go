@@ -162,7 +162,7 @@ func (t translator) resources(from corev1.ResourceList) corev1.ResourceList {
 func (s Shapes) Cluster(claims map[string]*karpv1.NodeClaim) simulate.Live {
 	found := FromShapes(s)
 	live := simulate.Live{Attached: map[types.UID][]string{}}
-	live.Daemons, live.Budgets = found.DaemonSets, found.Budgets
+	live.Daemons, live.Budgets, live.Templates = found.DaemonSets, found.Budgets, found.Templates
 	for _, m := range s.Machines {
 		for _, name := range m.Nodes {
 			node := &corev1.Node{Status: corev1.NodeStatus{Capacity: m.Capacity, Allocatable: m.Allocatable}}

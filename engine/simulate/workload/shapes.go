@@ -30,7 +30,9 @@ type Shapes struct {
 	Fixed      []Shape   `json:"node_pods"`   // that go with their nodes: of DaemonSets, and of the kubelet
 	Machines   []Machine `json:"machines"`    // the nodes; nil if they could not be listed
 	Budgets    []Budget  `json:"budgets"`     // PodDisruptionBudgets
-	Notes      []string  `json:"notes"`       // which pods do not count
+	// Templates are the objects to which CapacityBuffers refer; the count is that of their replicas.
+	Templates []Shape  `json:"templates,omitempty"`
+	Notes     []string `json:"notes"` // which pods do not count
 }
 
 // Shape is so many pods of one owner that are alike.
@@ -54,12 +56,15 @@ type Budget struct {
 }
 
 // ShapesOf are the shapes of all pods that are to have a node, whether they have one or wait. Where their claims lead, the
-// index knows; nil where that is not known.
-func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
+// index knows; nil where that is not known. The templates are those of buffers.
+func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simulate.Template) Shapes {
 	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Fixed: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
 	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}, selected: map[string]bool{}}
 	for _, pod := range c.Pods {
 		d.look(pod.Spec)
+	}
+	for _, t := range templates {
+		d.look(t.Pods.Spec)
 	}
 	claimed := claimsOf(c.Pods, index)
 	for _, s := range c.Daemons {
@@ -106,6 +111,11 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
 	for _, s := range c.Daemons {
 		set.DaemonSets = append(set.DaemonSets,
 			d.shape("DaemonSet "+s.Namespace+"/"+s.Name, s.Namespace, s.Spec.Template.ObjectMeta, s.Spec.Template.Spec))
+	}
+	for _, t := range templates {
+		shape := d.shape(t.Key.Kind+" "+t.Key.Namespace+"/"+t.Key.Name, t.Key.Namespace, t.Pods.ObjectMeta, t.Pods.Spec)
+		shape.Count = int(t.Replicas)
+		set.Templates = append(set.Templates, shape)
 	}
 	set.sort()
 	if left > 0 {
@@ -312,6 +322,13 @@ func FromShapes(set Shapes) Found {
 		d.Name = name[strings.LastIndex(name, "/")+1:]
 		d.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metaOf(s), Spec: s.Spec}
 		found.DaemonSets = append(found.DaemonSets, d)
+	}
+	for _, s := range set.Templates {
+		t := simulate.Template{Replicas: int32(s.Count), Pods: corev1.PodTemplateSpec{ObjectMeta: metaOf(s), Spec: s.Spec}}
+		var name string
+		t.Key.Kind, name, _ = strings.Cut(s.Owner, " ")
+		t.Key.Namespace, t.Key.Name, _ = strings.Cut(name, "/")
+		found.Templates = append(found.Templates, t)
 	}
 	for _, b := range set.Budgets {
 		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace}, Spec: b.Spec}

@@ -162,6 +162,12 @@ func (r *reader) object(o manifests.Object) error {
 		return r.job(o)
 	case "CronJob":
 		return r.cronJob(o)
+	case "PodTemplate":
+		t, err := typed[corev1.PodTemplate](r, o)
+		if err != nil {
+			return err
+		}
+		return r.template(o, 1, t.Template)
 	case "PodDisruptionBudget":
 		return r.budget(o)
 	}
@@ -189,6 +195,20 @@ func (r *reader) budget(o manifests.Object) error {
 	return nil
 }
 
+// template adds an object for whose pods a buffer can reserve capacity.
+func (r *reader) template(o manifests.Object, replicas int32, pods corev1.PodTemplateSpec) error {
+	pods = *pods.DeepCopy()
+	if err := r.complete(o, &pods.Spec); err != nil {
+		return err
+	}
+	simulate.DefaultPod(&pods.Spec)
+	k := keyOf(o.Fields)
+	r.found.Templates = append(r.found.Templates, simulate.Template{
+		Key: manifest.Key{Kind: k.kind, Namespace: k.namespace, Name: k.name}, Replicas: replicas, Pods: pods,
+	})
+	return nil
+}
+
 // scalable reads an object that has so many pods of a template.
 func scalable[T any](r *reader, o manifests.Object, of func(T) (*int32, corev1.PodTemplateSpec)) error {
 	object, err := typed[T](r, o)
@@ -196,7 +216,10 @@ func scalable[T any](r *reader, o manifests.Object, of func(T) (*int32, corev1.P
 		return err
 	}
 	replicas, template := of(object)
-	return r.add(o, ptr.Deref(replicas, 1), template)
+	if err := r.add(o, ptr.Deref(replicas, 1), template); err != nil {
+		return err
+	}
+	return r.template(o, int32(r.found.Workloads[len(r.found.Workloads)-1].Pods), template)
 }
 
 // hashed is the template of a Deployment with the label that its controller gives pods of one template, if they spread by it.
@@ -392,7 +415,7 @@ var kinds = map[string][]string{
 	"Pod": {"v1"}, "Deployment": {"apps/v1"}, "StatefulSet": {"apps/v1"}, "ReplicaSet": {"apps/v1"},
 	"DaemonSet": {"apps/v1"}, "Job": {"batch/v1"}, "CronJob": {"batch/v1"}, "PodDisruptionBudget": {"policy/v1"},
 	"HorizontalPodAutoscaler": {"autoscaling/v1", "autoscaling/v2"},
-	"PersistentVolumeClaim":   {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
+	"PersistentVolumeClaim":   {"v1"}, "PodTemplate": {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
 }
 
 // changesPods are the unread kinds that change how many pods there are, or what each requests. A quota only refuses pods,
