@@ -1,12 +1,17 @@
 package gitops
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -157,4 +162,50 @@ func (v victims) cares(pool string) bool {
 	v.objects[key] = edited
 	v.reconcile(v.prod)
 	return manifest.Text(v.objects[key], "spec", "template", "spec", "nodeClassRef", "name") == before
+}
+
+// poolsOnly is a cluster in which an account may read and write neither limits nor overlays.
+type poolsOnly struct{ Cluster }
+
+func (poolsOnly) refuses(kind string) error {
+	if kind == schemas.Limits.Object.Kind || kind == schemas.Overlay.Object.Kind {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, "", errors.New("no rule for it"))
+	}
+	return nil
+}
+
+func (c poolsOnly) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
+	if err := c.refuses(manifest.Kind(like)); err != nil {
+		return nil, err
+	}
+	return c.Cluster.Get(ctx, like)
+}
+
+func (c poolsOnly) ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error) {
+	if err := c.refuses(kind); err != nil {
+		return nil, err
+	}
+	return c.Cluster.ListLabelled(ctx, apiVersion, kind, label, value)
+}
+
+// TestTenantWithoutLimits: an account without permission for limits and overlays, as SECURITY.md recommends for tenants,
+// applies, changes and releases pools, and neither a limits block nor an overlay.
+func TestTenantWithoutLimits(t *testing.T) {
+	w := newWorld(t)
+	w.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return poolsOnly{w}, nil }
+	np := w.plan("tenant", "a", "fleet")
+	w.commit(map[string]string{"a": pools("c", "web")})
+	if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded {
+		t.Fatalf("%s: %s", o.reason, o.message)
+	}
+	for _, block := range []string{"limits \"none\" {\n  nodes = 0\n}\n", "overlay \"o\" {\n  requirements = { cpu = 4 }\n  price = \"0.1\"\n}\n"} {
+		w.commit(map[string]string{"a": pools("c", "web") + block})
+		if o := w.reconcile(np); !o.failed || !strings.Contains(o.message, "no rule for it") || len(w.objects) != 2 {
+			t.Errorf("%s: %s: %s", block, o.reason, o.message)
+		}
+	}
+	w.commit(map[string]string{"a": pools("c", "web", "api")})
+	if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded || len(w.objects) != 3 {
+		t.Errorf("%s: %s", o.reason, o.message)
+	}
 }
