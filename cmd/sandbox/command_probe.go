@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -53,7 +54,7 @@ contribute them, copy the file to cmd/sandbox/probe/testdata.
 				return errors.New("LINODE_TOKEN is empty: set it to a token of the account")
 			}
 			if !yes {
-				o.Ask = func() bool { return a.confirm("Start?") }
+				o.Ask = func() bool { return a.confirm(cmd.Context(), "Start?") }
 			}
 			if kubeconfig != "" {
 				text, err := os.ReadFile(kubeconfig)
@@ -104,9 +105,18 @@ contribute them, copy the file to cmd/sandbox/probe/testdata.
 	return cmd
 }
 
-// confirm asks a question.
-func (a *app) confirm(question string) bool {
+// confirm asks a question. The end of the context is a no.
+func (a *app) confirm(ctx context.Context, question string) bool {
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
-	return strings.EqualFold(strings.TrimSpace(answer), "y") || strings.EqualFold(strings.TrimSpace(answer), "yes")
+	answers := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
+		answers <- strings.ToLower(strings.TrimSpace(answer))
+	}()
+	select {
+	case <-ctx.Done():
+		return false
+	case answer := <-answers:
+		return answer == "y" || answer == "yes"
+	}
 }

@@ -6,10 +6,10 @@ import "slices"
 // experiments of "sandbox probe" that decide them.
 func Breakable() []string {
 	return []string{
-		"boots", "builds", "closed", "count", "downgrade", "events", "filter", "firewall", "gpu", "group-full",
+		"boots", "builds", "closed", "count", "disk", "downgrade", "events", "filter", "firewall", "gpu", "group-full",
 		"group-label", "group-size", "group-unique", "label-taken", "labelled", "labels", "last", "listed", "memory",
 		"memory-enterprise", "names", "null-slot", "plan-512", "pool-size", "prices", "put", "recycle", "reserved", "stays",
-		"swap", "taints", "token", "uninitialized", "version",
+		"swap", "taints", "token", "uninitialized", "upgrade", "version",
 	}
 }
 
@@ -26,14 +26,18 @@ type disk struct {
 	Filesystem string `json:"filesystem"`
 }
 
-// listDisks lists those of a Linode that is in no pool: one with its image, and one for swap.
+// listDisks lists one with the image or, of a pool's Linode, the system, and one for swap. That those of a pool have
+// one is an assumption.
 func (st *state) listDisks(i *instance, q *request) (any, error) {
 	var disks []disk
-	if i.Image != "" {
+	if i.Image != "" || i.slot != nil {
 		disks = append(disks, disk{10 * i.ID, "root", "ready", i.Plan.DiskMiB - i.SwapSize, "ext4"})
 	}
 	if swap := i.SwapSize; i.Image != "" && (swap > 0 || st.breaks("swap")) {
 		disks = append(disks, disk{10*i.ID + 1, "swap", "ready", swap, "swap"})
+	}
+	if i.slot != nil && st.breaks("disk") {
+		disks = append(disks, disk{10*i.ID + 2, "data", "ready", 1000, "raw"})
 	}
 	return list(q, disks)
 }

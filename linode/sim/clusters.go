@@ -93,6 +93,11 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	}
 	set(&cl.Label, spec.Label)
 	set(&cl.KubernetesVersion, spec.Version)
+	for _, p := range cl.pools {
+		if spec.Version != nil && st.breaks("upgrade") && p.EnterpriseFields != nil {
+			p.EnterpriseFields.KubernetesVersion = *spec.Version
+		}
+	}
 	if spec.Tags != nil {
 		cl.Tags = sorted(*spec.Tags)
 	}

@@ -27,7 +27,7 @@ func (r *run) cleanClusters(ctx context.Context) error {
 		return err
 	}
 	for _, c := range clusters {
-		if ours(c.Label, c.Tags) {
+		if ours(c.Label, c.Tags) && c.ID != r.Cluster {
 			err = errors.Join(err, r.delete(ctx, fmt.Sprintf("lke/clusters/%d", c.ID)))
 			continue
 		}

@@ -73,6 +73,7 @@ func experiments() []experiment {
 		{name: "stays", within: minute, uses: inBase, decide: stays},
 		{name: "boots", within: minute, uses: inBase, decide: boots},
 		{name: "filter", within: minute, uses: inBase, decide: filter},
+		{name: "disk", within: minute, uses: inBase, decide: disk},
 		{name: "uninitialized", nodes: true, within: minute, uses: inBase, decide: uninitialized},
 		{name: "names", nodes: true, within: minute, uses: inBase, decide: names},
 		{name: "daemonsets", tier: standard, nodes: true, within: minute, decide: daemonsets},
@@ -92,6 +93,7 @@ func experiments() []experiment {
 
 		{name: "capacity", within: minute, uses: inScarce, decide: capacity},
 		{name: "events", within: minute, uses: inScarce, decide: events},
+		{name: "upgrade", tier: enterprise, within: 15 * minute, uses: inBase, decide: upgrade},
 
 		{name: "label-taken", outside: true, within: 5 * minute, makes: map[string]int{nano: 3}, decide: labelTaken},
 		{name: "swap", outside: true, within: 2 * minute, makes: one(nano), decide: swap},

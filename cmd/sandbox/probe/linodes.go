@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,23 +72,8 @@ func swap(ctx context.Context, r *run) (bool, string, error) {
 	if err != nil {
 		return false, "", err
 	}
-	var disks struct{ Data []struct{ Filesystem string } }
-	if _, err := until(ctx, time.Minute, 2*time.Second, func() (bool, error) {
-		err := r.api.Call(ctx, http.MethodGet, fmt.Sprintf("linode/instances/%d/disks", linode.ID), "", nil, &disks)
-		return len(disks.Data) > 0, err
-	}); err != nil {
-		return false, "", err
-	}
-	if len(disks.Data) == 0 {
-		return false, "", errors.New("the Linode has no disk")
-	}
-	var kinds []string
-	none := true
-	for _, disk := range disks.Data {
-		kinds = append(kinds, disk.Filesystem)
-		none = none && disk.Filesystem != "swap"
-	}
-	return none, "disks: " + strings.Join(kinds, ", "), nil
+	kinds, err := r.disks(ctx, linode.ID)
+	return !slices.Contains(kinds, "swap"), "disks: " + strings.Join(kinds, ", "), err
 }
 
 func (r *run) makeGroup(ctx context.Context, label, region string) (id int, err error) {

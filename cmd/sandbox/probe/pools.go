@@ -350,6 +350,67 @@ func changeVersion(ctx context.Context, r *run) (bool, string, error) {
 	return holds, r.cluster.K8sVersion + " to " + other + ": " + seen, err
 }
 
+// upgrade upgrades the control plane of a cluster that the probe has made, and watches a pool afterwards.
+func upgrade(ctx context.Context, r *run) (bool, string, error) {
+	newest := r.cluster.K8sVersion
+	for _, v := range r.versions {
+		if catalog.NewerVersion(v, newest) {
+			newest = v
+		}
+	}
+	if r.Cluster != 0 || newest == r.cluster.K8sVersion {
+		return false, "", errors.New("needs a cluster that the probe has made, and a newer version")
+	}
+	pool, err := r.fullPool(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	before := instances(pool)
+	if err := r.api.Call(ctx, http.MethodPut, r.path(""), "", fields{"k8s_version": newest}, nil); err != nil {
+		return false, "", err
+	}
+	upgraded, err := until(ctx, 10*time.Minute, 5*time.Second, func() (bool, error) {
+		now, err := r.api.Cluster(ctx, r.cluster.ID)
+		return now.K8sVersion == newest, err
+	})
+	if err != nil || !upgraded {
+		return false, "", errors.Join(err, errors.New("the control plane was not upgraded within ten minutes"))
+	}
+	was := *pool.K8sVersion
+	changed, err := until(ctx, time.Minute, 5*time.Second, func() (bool, error) {
+		pool, _, err = r.pool(ctx, pool.ID)
+		return pool.K8sVersion == nil || *pool.K8sVersion != was || !maps.Equal(before, instances(pool)), err
+	})
+	return !changed, fmt.Sprintf("the control plane has %s, and the pool had %s before; it changed: %v", newest, was, changed), err
+}
+
+func disk(ctx context.Context, r *run) (bool, string, error) {
+	seen, err := r.watchBase(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	kinds, err := r.disks(ctx, seen.first())
+	return len(kinds) == 1, "disks: " + strings.Join(kinds, ", "), err
+}
+
+// disks are the file systems of the disks of a Linode, when it has any.
+func (r *run) disks(ctx context.Context, linode int) (kinds []string, err error) {
+	var disks struct{ Data []struct{ Filesystem string } }
+	if _, err := until(ctx, 30*time.Second, 2*time.Second, func() (bool, error) {
+		err := r.api.Call(ctx, http.MethodGet, fmt.Sprintf("linode/instances/%d/disks", linode), "", nil, &disks)
+		return len(disks.Data) > 0, err
+	}); err != nil {
+		return nil, err
+	}
+	if len(disks.Data) == 0 {
+		return nil, errors.New("the Linode has no disk")
+	}
+	for _, disk := range disks.Data {
+		kinds = append(kinds, disk.Filesystem)
+	}
+	return kinds, nil
+}
+
 func (r *run) firewallID(ctx context.Context) (int, error) {
 	var rows struct{ Data []struct{ ID int } }
 	err := r.api.Call(ctx, http.MethodGet, "networking/firewalls", "", nil, &rows)

@@ -212,12 +212,16 @@ func (r *run) announce(chosen []experiment) (bound time.Duration, cost catalog.M
 	}
 	hours := catalog.Money((bound+cleanWithin+prepareWithin)/time.Hour + 1)
 	out := &strings.Builder{}
-	if r.Cluster == 0 {
+	switch {
+	case !inCluster(chosen):
+	case r.Cluster == 0:
 		fmt.Fprintf(out, "an LKE cluster (%s) in %s\n", r.Tier, r.Region)
 		if r.Tier == catalog.Enterprise {
 			cost += hours * controlPlane
+		} else {
+			makes[small]++
 		}
-	} else {
+	default:
 		fmt.Fprintf(out, "pools in the LKE cluster %d in %s\n", r.Cluster, r.Region)
 	}
 	var plans []string
@@ -251,6 +255,10 @@ func (r *run) outOfStock() (found string) {
 	return found
 }
 
+func inCluster(chosen []experiment) bool {
+	return slices.ContainsFunc(chosen, func(e experiment) bool { return !e.outside })
+}
+
 const prepareWithin = 15 * time.Minute
 
 // prepare makes the cluster, if none was named, and connects to its API server if an experiment looks at Nodes.
@@ -261,11 +269,7 @@ func (r *run) prepare(ctx context.Context, chosen []experiment) (err error) {
 	if r.versions, err = r.api.Versions(ctx, r.Tier); err != nil {
 		return err
 	}
-	inCluster := slices.ContainsFunc(chosen, func(e experiment) bool { return !e.outside })
-	if !inCluster {
-		return nil
-	}
-	if r.Cluster == 0 {
+	if inCluster(chosen) && r.Cluster == 0 {
 		if err := r.makeCluster(ctx); err != nil {
 			return err
 		}
@@ -283,9 +287,13 @@ func (r *run) makeCluster(ctx context.Context) error {
 	if len(r.versions) == 0 {
 		return fmt.Errorf("no version of the tier %s is on offer", r.Tier)
 	}
+	pools := []fields{}
+	if r.Tier == catalog.Standard { // which has no cluster without a pool
+		pools = append(pools, r.poolOf(small, 1))
+	}
 	return r.api.Call(ctx, http.MethodPost, "lke/clusters", "", fields{
 		"label": r.label(), "region": r.Region, "k8s_version": r.versions[min(1, len(r.versions)-1)], "tier": r.Tier,
-		"tags": []string{Tag}, "node_pools": []any{},
+		"tags": []string{Tag}, "node_pools": pools,
 	}, &r.cluster)
 }
 

@@ -81,7 +81,7 @@ func (c *recorder) write(line any) {
 	}
 }
 
-// public are lists that all accounts have, and the account's own data, of which nothing is recorded.
+// unrecorded are parts of paths: lists that all accounts have, and the account's own data.
 var unrecorded = []string{"/linode/types", "/regions", "/account", "/kubeconfig", "/networking/firewalls"}
 
 // RoundTrip implements http.RoundTripper.
@@ -113,8 +113,8 @@ func (c *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.write(Exchange{
 		At: sent.Sub(c.started).Seconds(), Method: req.Method, Path: path, Filter: req.Header.Get("X-Filter"),
-		Body: scrub(path, body), Status: resp.StatusCode, Needs: resp.Header.Get("X-Accepted-OAuth-Scopes"),
-		Limited: resp.Header.Get("X-RateLimit-Limit") != "", Answer: scrub(path, answer),
+		Body: scrub(body), Status: resp.StatusCode, Needs: resp.Header.Get("X-Accepted-OAuth-Scopes"),
+		Limited: resp.Header.Get("X-RateLimit-Limit") != "", Answer: scrub(answer),
 	})
 	return resp, nil
 }
@@ -134,17 +134,17 @@ var (
 )
 
 // scrub takes out what is nobody else's business. A body that is not JSON leaves nothing.
-func scrub(path string, text []byte) json.RawMessage {
+func scrub(text []byte) json.RawMessage {
 	var value any
 	if json.Unmarshal(text, &value) != nil {
 		return nil
 	}
-	if object, ok := value.(map[string]any); ok && strings.Contains(path, "/pools") {
-		if rows, ok := object["data"].([]any); ok { // of a cluster that others use as well
+	if object, ok := value.(map[string]any); ok {
+		if rows, ok := object["data"].([]any); ok { // of an account that others use as well
 			object["data"] = slices.DeleteFunc(rows, func(row any) bool {
-				pool, _ := row.(map[string]any)
-				tags, _ := pool["tags"].([]any)
-				return !slices.Contains(tags, any(Tag))
+				object, _ := row.(map[string]any)
+				tags, tagged := object["tags"].([]any)
+				return tagged && object["lke_cluster_id"] == nil && !slices.Contains(tags, any(Tag))
 			})
 		}
 	}

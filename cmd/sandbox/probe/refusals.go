@@ -82,9 +82,8 @@ func reserved(ctx context.Context, r *run) (bool, string, error) {
 	}
 	var seen string
 	for _, key := range []string{"example.kubernetes.io/probe", "example.linode.com/probe"} {
-		for field, value := range map[string]any{
-			"labels": map[string]string{key: "x"}, "taints": []fields{{"key": key, "value": "x", "effect": "PreferNoSchedule"}},
-		} {
+		taint := fields{"key": key, "value": "x", "effect": "PreferNoSchedule"}
+		for field, value := range map[string]any{"labels": fields{key: "x"}, "taints": []fields{taint}} {
 			err := r.put(ctx, pool.ID, fields{field: value})
 			if err == nil {
 				return false, field + " with " + key + " accepted", r.put(ctx, pool.ID, fields{"labels": fields{}, "taints": []any{}})
