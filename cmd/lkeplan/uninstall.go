@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
@@ -126,12 +130,46 @@ func (u *uninstalling) checkController(ctx context.Context, in *kube.Cluster) er
 func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster, report func(string)) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, u.timeout, fmt.Errorf("timed out after %s", u.timeout))
 	defer cancel()
-	err := migrate.UninstallByDrain(waiting, in, report)
+	err := migrate.UninstallByDrain(waiting, in, blocking, report)
 	if err == nil || waiting.Err() == nil {
 		return err
 	}
-	return fmt.Errorf("%w\nTo see what blocks the nodes: kubectl get events -A | grep -e DisruptionBlocked -e FailedDraining\n"+
+	return fmt.Errorf("%w\nTo see what blocks a node: lkeplan why node NAME\n"+
 		"To wait again: run the same command", err)
+}
+
+// blocking is migrate.Blocking.
+func blocking(ctx context.Context, in cluster.Lister) string {
+	h, err := migrate.ReadHoldings(ctx, in)
+	if err != nil {
+		return ""
+	}
+	found, err := cluster.Load(ctx, in, cluster.KindNodes, cluster.KindPods, cluster.KindBudgets)
+	if err != nil {
+		return ""
+	}
+	held, err := compare.Hold(compare.NodesOf(h.Claims, h.Nodes), found, time.Now())
+	if err != nil {
+		return ""
+	}
+	on := map[string][]string{}
+	for _, n := range held {
+		for _, hold := range n.Holds {
+			switch {
+			case hold.Reason == plan.HeldByPDB:
+				text := "the PodDisruptionBudget " + hold.Object + " allows no eviction"
+				on[text] = append(on[text], n.Node)
+			case hold.Reason == plan.HeldByDoNotDisrupt && hold.Workload != "":
+				text := "karpenter.sh/do-not-disrupt on pods of " + hold.Workload + " blocks the removal"
+				on[text] = append(on[text], n.Node)
+			}
+		}
+	}
+	var texts []string
+	for _, text := range slices.Sorted(maps.Keys(on)) {
+		texts = append(texts, text+" on node "+strings.Join(on[text], ", "))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // writeHoldings lists the objects of lkeplan.

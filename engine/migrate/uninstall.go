@@ -193,8 +193,8 @@ func runs(what, namespace string) error {
 // other objects of lkeplan. If ctx ends first, the controller continues, and so does another call.
 //
 // NodePlans are suspended before pools are deleted, because they would create them again. A pool
-// that is still created again is an error: another tool applies it.
-func UninstallByDrain(ctx context.Context, in UninstallCluster, report func(string)) error {
+// that is still created again is an error: another tool applies it. If no node is deleted for some time, blocking says why.
+func UninstallByDrain(ctx context.Context, in UninstallCluster, blocking Blocking, report func(string)) error {
 	h, err := ReadHoldings(ctx, in)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func UninstallByDrain(ctx context.Context, in UninstallCluster, report func(stri
 		}
 		report(manifest.KeyOf(ref).String() + " is deleted; its nodes are draining")
 	}
-	if err := drained(ctx, in, h.Pools, report); err != nil {
+	if err := drained(ctx, in, h.Pools, blocking, report); err != nil {
 		return err
 	}
 	for _, obj := range slices.Concat(asObjects(h.NodePlans), asObjects(h.Classes), asObjects(h.Limits)) {
@@ -236,10 +236,16 @@ const pollNodes = 2 * time.Second
 // ErrUnfinished means that the time ended before all nodes were deleted.
 var ErrUnfinished = errors.New("the controller continues to drain the nodes that are left")
 
+// Blocking names what keeps the nodes of a cluster from draining; "" if nothing is known to.
+type Blocking func(ctx context.Context, in cluster.Lister) string
+
+// reportHolds is after how long without a deleted node it is reported what blocks the nodes. It takes a list of all pods.
+const reportHolds = 20 * time.Second
+
 // drained deletes all NodeClaims, and returns when they and their Nodes are deleted. It reports
-// how many nodes are left.
-func drained(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool, report func(string)) error {
-	reported := -1
+// how many nodes are left, and what blocks them.
+func drained(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool, blocking Blocking, report func(string)) error {
+	reported, since, blocked := -1, time.Now(), ""
 	ticker := time.NewTicker(pollNodes)
 	defer ticker.Stop()
 	for {
@@ -252,7 +258,13 @@ func drained(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool,
 			return nil
 		case left != reported:
 			report(fmt.Sprintf("nodes left: %d", left))
-			reported = left
+			reported, since = left, time.Now()
+		case time.Since(since) >= reportHolds:
+			since = time.Now()
+			if text := blocking(ctx, in); text != "" && text != blocked {
+				report(fmt.Sprintf("nodes left: %d; %s", left, text))
+				blocked = text
+			}
 		}
 		select {
 		case <-ticker.C:

@@ -53,11 +53,14 @@ func (m *memory) Delete(_ context.Context, obj map[string]any) error {
 	return nil
 }
 
+// nothing blocks a node.
+func nothing(context.Context, cluster.Lister) string { return "" }
+
 // TestDrainDeletesTheCapacityLimits: they would limit the next installation.
 func TestDrainDeletesTheCapacityLimits(t *testing.T) {
 	in := &memory{objects: []map[string]any{parse(t, `{apiVersion: lkeplan.dev/v1alpha1, kind: CapacityLimit,
 	  metadata: {name: total}, spec: {nodes: 3}}`)}}
-	if err := UninstallByDrain(t.Context(), in, func(string) {}); err != nil {
+	if err := UninstallByDrain(t.Context(), in, nothing, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"CapacityLimit total"}; !slices.Equal(in.deleted, want) {
@@ -78,7 +81,7 @@ func TestDrainStopsIfAPoolIsCreatedAgain(t *testing.T) {
 				pool["metadata"].(map[string]any)["uid"] = "b"
 			}
 		}
-		err := UninstallByDrain(t.Context(), in, func(string) {})
+		err := UninstallByDrain(t.Context(), in, nothing, func(string) {})
 		if err == nil || !strings.Contains(err.Error(), "NodePool web was created again") {
 			t.Error(err)
 		}
@@ -93,10 +96,26 @@ func TestDrainReportsTimeout(t *testing.T) {
 		var steps []string
 		err := UninstallByDrain(ctx, &memory{objects: []map[string]any{parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
 		  metadata: {name: web-1, labels: {karpenter.sh/nodepool: web}},
-		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}, func(step string) { steps = append(steps, step) })
+		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}, nothing, func(step string) { steps = append(steps, step) })
 		want := "timed out after 5s: " + ErrUnfinished.Error()
 		if !errors.Is(err, ErrUnfinished) || err.Error() != want || !slices.Equal(steps, []string{"nodes left: 1"}) {
 			t.Errorf("%v, want %s; reported %v", err, want, steps)
+		}
+	})
+}
+
+// TestDrainNamesWhatBlocks the nodes, after a time without progress, and once.
+func TestDrainNamesWhatBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		in := &memory{objects: []map[string]any{parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim, metadata: {name: web-1},
+		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}
+		var steps []string
+		err := UninstallByDrain(ctx, in, func(context.Context, cluster.Lister) string { return "a budget" },
+			func(step string) { steps = append(steps, step) })
+		if want := []string{"nodes left: 1", "nodes left: 1; a budget"}; !errors.Is(err, ErrUnfinished) || !slices.Equal(steps, want) {
+			t.Errorf("%v; reported %q, want %q", err, steps, want)
 		}
 	})
 }
