@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -23,6 +24,7 @@ import (
 type executor interface {
 	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
+	DryRun(ctx context.Context, desired map[string]any) (map[string]any, []manifest.Conflict, error)
 	Delete(ctx context.Context, obj map[string]any) error
 	Orphan(ctx context.Context, obj map[string]any) error
 }
@@ -87,9 +89,22 @@ func end(ctx context.Context, to executor, changes []plan.Change,
 	return deleted, nil
 }
 
-// forget stops managing an object. It first removes the marks of a removal or of a rollout from a pool.
+// forget stops managing an object. It first removes the marks of a removal or of a rollout from a pool, unless the API server
+// would store another pool than the one whose effect was judged.
 func forget(ctx context.Context, to executor, c plan.Change, obj map[string]any) error {
 	if c.Released != nil {
+		stored, _, err := to.DryRun(ctx, c.Released)
+		if err != nil {
+			return err
+		}
+		others, err := c.Unnamed(c.Released, stored)
+		if err != nil {
+			return err
+		}
+		if len(others) > 0 {
+			return fmt.Errorf("release %s: a webhook or a policy of the API server would change it as well, which no guard has "+
+				"judged (%s): exclude the pool from it, and retry", manifest.KeyOf(c.Released), strings.Join(others, ", "))
+		}
 		if _, err := to.ApplyForced(ctx, c.Released, nil); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -19,7 +20,10 @@ import (
 )
 
 // changing is a cluster that says in which order its objects are changed.
-type changing struct{ done []string }
+type changing struct {
+	done   []string
+	weighs bool
+}
 
 func (c *changing) note(how string, obj map[string]any, more ...string) {
 	c.done = append(c.done, strings.Join(append([]string{how, manifest.Kind(obj), manifest.Name(obj)}, more...), " "))
@@ -34,6 +38,15 @@ func (c *changing) ApplyForced(_ context.Context, desired, _ map[string]any) (ku
 	limit, _ := manifest.Lookup(desired, "spec", "limits", "nodes")
 	c.note("force", desired, fmt.Sprint(limit))
 	return kube.Changed, nil
+}
+
+// DryRun is without the policies of a cluster, but for one that changes the weight of pools.
+func (c *changing) DryRun(_ context.Context, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
+	stored := runtime.DeepCopyJSON(desired)
+	if c.weighs {
+		manifest.Ensure(stored, "spec")["weight"] = int64(7)
+	}
+	return stored, nil, nil
 }
 
 func (c *changing) TakeBack(_ context.Context, desired, _ map[string]any, paths []string) (kube.Outcome, error) {
@@ -118,6 +131,12 @@ func TestACondemnedPoolIsReleasedBeforeItIsOrphaned(t *testing.T) {
 	want := []string{"force NodePool web 30", "orphan NodePool web", "orphan NodePool batch"}
 	if diff := cmp.Diff(want, to.done); diff != "" || err != nil {
 		t.Errorf("%v; done (-want +got):\n%s", err, diff)
+	}
+	policed := &changing{weighs: true}
+	_, err = end(t.Context(), policed, []plan.Change{{Kind: "NodePool", Name: "web", UID: "1", Action: plan.Forget, Released: released}},
+		func(Progress) {})
+	if err == nil || !strings.Contains(err.Error(), "no guard has judged (spec.weight)") || len(policed.done) > 0 {
+		t.Errorf("a release that admission changes: %v; done %v", err, policed.done)
 	}
 }
 

@@ -72,6 +72,10 @@ func (c *pooled) Delete(_ context.Context, obj map[string]any) error {
 	return c.end("delete", obj)
 }
 
+func (c *pooled) DryRun(_ context.Context, obj map[string]any) (map[string]any, []manifest.Conflict, error) {
+	return obj, nil, nil
+}
+
 func (c *pooled) ApplyForced(_ context.Context, obj, _ map[string]any) (kube.Outcome, error) {
 	return kube.Changed, c.end("release", obj)
 }
