@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func Without(head compile.Result, drift []plan.Drift,
 		if i < 0 || d.Kept || !ignore(d) {
 			continue
 		}
-		head.Objects[i].Manifest = withoutField(head.Objects[i].Manifest, d.Path)
+		head.Objects[i].Manifest = withoutField(head.Objects[i].Manifest, cmp.Or(d.Whole, d.Path))
 		found = true
 	}
 	return head, found

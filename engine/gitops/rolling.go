@@ -97,8 +97,12 @@ func correctionsText(p plan.Plan, ours map[manifest.Key]bool) string {
 	var lines []string
 	for _, d := range p.Drift {
 		if !d.Kept && ours[d.Key()] {
-			lines = append(lines, fmt.Sprintf("%s: %s was set to %v by %s, and is reverted",
-				d.Key(), d.Path, d.Live, strings.Join(d.Owners, ", ")))
+			did := fmt.Sprintf("set to %v", d.Live)
+			if d.Live == nil {
+				did = "removed"
+			}
+			lines = append(lines, fmt.Sprintf("%s: %s was %s by %s, and is reverted",
+				d.Key(), d.Path, did, strings.Join(d.Owners, ", ")))
 		}
 	}
 	return strings.Join(lines, "\n")

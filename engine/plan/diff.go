@@ -243,9 +243,10 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 			return c, err
 		}
 		of := effectOf(path)
+		who, _ := owned.of(path)
 		c.Fields = append(c.Fields, Field{
 			Path: path, Before: before[path], After: after[path], Effect: of.effect, Partial: of.partial,
-			Source: origin(o.Object, path), Owners: owned.of(path),
+			Source: origin(o.Object, path), Owners: who,
 		})
 		c.worsen(of.effect, of.partial)
 		c.Loosens = c.Loosens || of.loosens

@@ -18,7 +18,7 @@ import (
 )
 
 // Drifts compares objects of a cluster with the head, and returns the fields that other owners than the manager have set
-// to another value. The base is the last applied state, if known; it may be empty.
+// to another value, or removed from a list or map that they own as a whole. The base is the last applied state, if known; it may be empty.
 func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, manager string) ([]Drift, error) {
 	applied := ByKey(base)
 	var drifts []Drift
@@ -49,19 +49,29 @@ func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, ma
 // driftOf lists the fields that others have set in one object. A value that the head also sets is not drift.
 func driftOf(o config.Object, applied, live map[string]any, all owners, manager string) (drifts []Drift) {
 	wanted, written := flatten(o.Defaulted), flatten(o.Manifest)
-	for _, path := range slices.Sorted(maps.Keys(live)) {
+	paths := maps.Clone(live)
+	maps.Copy(paths, written)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		if byController(path) || reflect.DeepEqual(live[path], wanted[path]) {
 			continue
 		}
-		who := all.of(path)
+		who, owned := all.of(path)
 		if len(who) == 0 || slices.Contains(who, manager) {
 			continue
 		}
-		_, contested := written[path]
-		drifts = append(drifts, Drift{
+		contested := false // an apply writes all of what is owned as a whole
+		for other := range written {
+			at := fieldPath(other)
+			contested = contested || len(at) >= len(owned) && at[:len(owned)].Equals(owned)
+		}
+		d := Drift{
 			Addr: o.Addr.String(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(), Path: path,
 			Applied: applied[path], Live: live[path], Owners: who, Kept: !contested,
-		})
+		}
+		if len(owned) < len(fieldPath(path)) {
+			d.Whole = strings.TrimPrefix(owned.String(), ".")
+		}
+		drifts = append(drifts, d)
 	}
 	return drifts
 }
@@ -75,7 +85,7 @@ func SetByOthers(live map[string]any, manager string) (drifts []Drift, err error
 	}
 	fields := flatten(live)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
-		who := all.of(path)
+		who, _ := all.of(path)
 		if strings.HasPrefix(path, "spec.") && len(who) > 0 && !slices.Contains(who, manager) {
 			drifts = append(drifts, Drift{
 				Kind: manifest.Kind(live), Name: manifest.Name(live), Path: path, Live: fields[path], Owners: who, Kept: true,
@@ -147,17 +157,22 @@ func (all owners) only(manager string) bool {
 	return !slices.ContainsFunc(all, func(o owner) bool { return o.manager != manager })
 }
 
-// of returns the managers of the field at a path of flatten, sorted.
-func (all owners) of(path string) []string {
-	at := fieldPath(path)
-	var who []string
-	for _, o := range all {
-		if o.fields.Has(at) {
-			who = append(who, o.manager)
+// of returns the managers of the field at a path of flatten, sorted, and the path that they own: that of the field, or of
+// the map around it that is owned as a whole, such as the labels of a pool's template.
+func (all owners) of(path string) (who []string, owned fieldpath.Path) {
+	for owned = fieldPath(path); len(owned) > 0; owned = owned[:len(owned)-1] {
+		exact := len(owned) == len(fieldPath(path))
+		for _, o := range all {
+			if exact && o.fields.Has(owned) || o.fields.Leaves().Has(owned) {
+				who = append(who, o.manager)
+			}
+		}
+		if len(who) > 0 {
+			break
 		}
 	}
 	slices.Sort(who)
-	return slices.Compact(who)
+	return slices.Compact(who), owned
 }
 
 // fieldPath turns a path of flatten into one of managed fields. Lists are owned as a whole: the CRDs define no list keys.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,6 +82,62 @@ func TestDrifts(t *testing.T) {
 			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`,
 			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "metadata.annotations[team.example.com/owner]",
 				Live: "web", Owners: []string{"jane"}, Kept: true}}},
+	}
+	template := func(metadata, spec map[string]any) config.Object {
+		text := map[string]any{
+			"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
+			"spec": map[string]any{"template": map[string]any{"metadata": metadata, "spec": spec}},
+		}
+		return config.Object{Addr: head.Addr, Manifest: text, Defaulted: text}
+	}
+	hand := func(part, value string) string {
+		return `{"metadata": {"managedFields": [` +
+			owned("kubectl-patch", `{"f:spec": {"f:template": {"f:metadata": {"f:labels": {}}, "f:spec": {"f:taints": {}}}}}`) +
+			`]}, "spec": {"template": {"` + part + `": ` + value + `}}}`
+	}
+	const labels, taints = "spec.template.metadata.labels", "spec.template.spec.taints"
+	of := func(path string, applied, live any, kept bool) Drift {
+		d := Drift{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: path, Applied: applied, Live: live,
+			Owners: []string{"kubectl-patch"}, Kept: kept}
+		if strings.HasPrefix(path, labels) {
+			d.Whole = labels
+		}
+		return d
+	}
+	ofTemplate := []struct {
+		name string
+		head config.Object
+		live string
+		want []Drift
+	}{
+		{"a label of nodes where the head has none", template(nil, nil), hand("metadata", `{"labels": {"hand": "made"}}`),
+			[]Drift{of(labels+".hand", nil, "made", true)}},
+		{"a label of nodes with a slash", template(nil, nil), hand("metadata", `{"labels": {"example.com/hand": "made"}}`),
+			[]Drift{of(labels+"[example.com/hand]", nil, "made", true)}},
+		{"a label of nodes beside those of the head", template(map[string]any{"labels": map[string]any{"team": "web"}}, nil),
+			hand("metadata", `{"labels": {"hand": "made", "team": "web"}}`), []Drift{of(labels+".hand", nil, "made", false)}},
+		{"a label of nodes instead of that of the head", template(map[string]any{"labels": map[string]any{"team": "web"}}, nil),
+			hand("metadata", `{"labels": {"hand": "made"}}`),
+			[]Drift{of(labels+".hand", nil, "made", false), of(labels+".team", "web", nil, false)}},
+		{"a taint beside that of the head", template(nil, map[string]any{"taints": []any{map[string]any{"key": "a", "effect": "NoExecute"}}}),
+			hand("spec", `{"taints": [{"key": "a", "effect": "NoExecute"}, {"key": "b", "effect": "NoExecute"}]}`),
+			[]Drift{of(taints+"[b:NoExecute]", nil, []any{map[string]any{"key": "b", "effect": "NoExecute"}}, false)}},
+	}
+	for _, tt := range ofTemplate {
+		t.Run(tt.name, func(t *testing.T) {
+			live := liveOf(t, tt.live)
+			got, err := Drifts(nil, []config.Object{tt.head}, map[manifest.Key]map[string]any{head.Key(): live}, "lkeplan")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("drift (-want +got):\n%s", diff)
+			}
+			others, err := SetByOthers(live, "lkeplan")
+			if err != nil || len(others) == 0 {
+				t.Errorf("fields set by others: %v, error %v", others, err)
+			}
+		})
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -171,11 +171,13 @@ type Drift struct {
 	Addr, Kind, Namespace, Name string
 	Path                        string
 	Applied                     any      // the value in the base; nil if it has none
-	Live                        any      // JSON-shaped
+	Live                        any      // JSON-shaped; nil if it was removed
 	Owners                      []string // field managers, sorted
 	// Kept reports that an apply does not change the field, because the head does not set it. Otherwise the apply is
 	// refused.
 	Kept bool
+	// Whole is the path of the map around the field if that is owned, and reverted, as a whole; "" for other fields.
+	Whole string `json:",omitempty"`
 	// Detail describes the consequences in sentences; may be "".
 	Detail string
 }

@@ -76,6 +76,9 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 	for _, d := range r.Drift {
 		row := driftRow{Drift: d, Addr: v(d.Addr), Path: fieldPath(schemas.TypeOf(d.Kind), d.Path), By: v.list(d.Owners), Apply: "apply is refused"}
 		row.Before, row.After = valueText(d.Path, d.Applied), valueText(d.Path, d.Live)
+		if d.Live == nil {
+			row.After = "removed"
+		}
 		if d.Kept {
 			row.Apply = "apply keeps it"
 		}

@@ -104,8 +104,10 @@ type NodePlanStatus struct {
 	// Drift lists fields that others have set and that stay, because the source does not
 	// set them or driftIgnore allows them. All other edits are reverted, and an event
 	// reports them. As in server-side apply, a field that the source does not set belongs
-	// to its writer, such as an autoscaler. To revert an edit, declare the field in the
-	// source, or remove it from the object.
+	// to its writer, such as an autoscaler. A list, and the labels of the nodes of a pool,
+	// belong to one writer as a whole: if the source sets an element, the elements of others
+	// are reverted. To revert another edit, declare the field in the source, or remove it
+	// from the object.
 	// +optional
 	Drift []DriftStatus `json:"drift,omitempty"`
 
