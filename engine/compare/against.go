@@ -26,7 +26,7 @@ func Against(
 	if err != nil {
 		return Measured{}, err
 	}
-	if nodes, _, err = in.Holds(ctx, nodes, now); err != nil {
+	if nodes, _, err = in.Holds(ctx, nodes, nil, now); err != nil {
 		return Measured{}, err
 	}
 	s := plan.State{Objects: head.Objects, Offers: offers(head.Cluster, prices), Nodes: nodes, Now: now}

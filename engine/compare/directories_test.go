@@ -60,7 +60,7 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 		{name: "without an owner", label: "-", origin: "", want: "nothing"},
 		{name: "of another cluster's directory of that name", label: "prod", origin: "b", want: "nothing"},
 		{name: "of a NodePlan, with what an older apply has left", label: "nodeplan.x.y", origin: "a", head: web, want: "conflict",
-			note: "NodePlan x/y applies this directory, and only it can change these objects."},
+			note: "NodePlan x/y applies objects of this directory, and only it can change them."},
 		{name: "of a NodePlan, declared with other values", label: "nodeplan.x.y", head: strings.Replace(web, "= 4", "= 8", 1),
 			want: "conflict", note: "lkeplan nodeplan diff -n x y DIR"},
 		{name: "of a NodePlan", label: "nodeplan.x.y", origin: "", want: "nothing"},

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ import (
 
 // Hold sets what keeps Karpenter from replacing each node, with Karpenter's own code for pods and PodDisruptionBudgets
 // (karpenter v1.15.0, ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node that has a
-// terminationGracePeriod.
-func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Node, error) {
+// terminationGracePeriod. They can move to the pools as they are after the changes.
+func Hold(nodes []plan.Node, changes []plan.Change, found clusters.Snapshot, now time.Time) ([]plan.Node, error) {
 	capacityLimits, err := pdb.NewLimits(context.Background(), lists{budgets: found.Budgets})
 	if err != nil {
 		return nil, fmt.Errorf("read the PodDisruptionBudgets: %w", err)
@@ -44,7 +45,10 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
 	}
 	unknown := found.Unread(clusters.KindPods) != ""
-	elsewhere := otherPlaces(found, nodes)
+	elsewhere, err := otherPlaces(found, nodes, changes)
+	if err != nil {
+		return nil, err
+	}
 	held := make([]plan.Node, len(nodes))
 	for i, n := range nodes {
 		if machine := byName[n.Node]; machine != nil {
@@ -88,8 +92,9 @@ func selectsOf(pods []*corev1.Pod) map[string][]string {
 	return by
 }
 
-// otherPlaces are where the pods of draining pools can run instead; nil if that is unknown, or no pool is draining.
-func otherPlaces(in clusters.Snapshot, nodes []plan.Node) *places {
+// otherPlaces are where the pods of draining pools can run instead, with the pools that changes create; nil if that is
+// unknown, or no pool is draining.
+func otherPlaces(in clusters.Snapshot, nodes []plan.Node, changes []plan.Change) (*places, error) {
 	leaving := map[string]bool{}
 	for _, n := range nodes {
 		if n.Condemned {
@@ -97,9 +102,25 @@ func otherPlaces(in clusters.Snapshot, nodes []plan.Node) *places {
 		}
 	}
 	if len(leaving) == 0 || in.Unread(clusters.KindPools) != "" {
-		return nil
+		return nil, nil
 	}
-	return placesOf(in.Pools, in.Nodes, leaving)
+	pools := slices.Clone(in.Pools)
+	for _, c := range changes {
+		if c.Kind != schemas.Pool.Object.Kind || c.New == nil || c.Action == plan.Keep {
+			continue
+		}
+		raw, err := json.Marshal(c.New)
+		if err != nil {
+			return nil, fmt.Errorf("encode NodePool %s: %w", c.Name, err)
+		}
+		changed := &karpv1.NodePool{}
+		if err := json.Unmarshal(raw, changed); err != nil {
+			return nil, fmt.Errorf("decode NodePool %s: %w", c.Name, err)
+		}
+		pools = slices.DeleteFunc(pools, func(pool *karpv1.NodePool) bool { return pool.Name == c.Name })
+		pools = append(pools, changed)
+	}
+	return placesOf(pools, in.Nodes, leaving), nil
 }
 
 // byPods are the holds of the pods on one node.

@@ -80,7 +80,7 @@ func TestHolds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := []plan.Node{{Name: "web-abc", Node: "lke1-1", NoTerminationGrace: !tt.hasty}}
-			got, err := Hold(nodes, clusters.Snapshot{Nodes: []*corev1.Node{tt.machine}, Pods: tt.pods, Budgets: tt.budgets}, time.Now())
+			got, err := Hold(nodes, nil, clusters.Snapshot{Nodes: []*corev1.Node{tt.machine}, Pods: tt.pods, Budgets: tt.budgets}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

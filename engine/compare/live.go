@@ -211,7 +211,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 	if p.Rolling = plan.UnderWay(p.Rolling); len(p.Rolling) == 0 && !moves(p.Summary()) && !relabels(p) {
 		return p, nil
 	}
-	held, more, err := cluster.Holds(ctx, withRemovals(p, after.Nodes), after.Now)
+	held, more, err := cluster.Holds(ctx, withRemovals(p, after.Nodes), p.Changes, after.Now)
 	if err != nil {
 		return p, err
 	}
@@ -370,7 +370,7 @@ func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog
 	if err != nil {
 		return nil, nil, err
 	}
-	held, more, err := in.Holds(ctx, nodes, now)
+	held, more, err := in.Holds(ctx, nodes, nil, now)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -172,27 +172,36 @@ func TestPodsThatFitNoOtherPlaceAreNamed(t *testing.T) {
 			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "team", Operator: corev1.NodeSelectorOpIn, Values: []string{"db"}}}},
 		}},
 	}}}
+	renamed := map[string]any{"metadata": map[string]any{"name": "new"}, "spec": map[string]any{"template": map[string]any{
+		"metadata": map[string]any{"labels": map[string]any{"team": "web"}},
+		"spec": map[string]any{"requirements": []any{}, "nodeClassRef": map[string]any{
+			"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": "default"}},
+	}}}
 	db := pool("db", map[string]string{"team": "db"})
 	for _, tt := range []struct {
 		name  string
 		pod   corev1.PodSpec
 		pools []karpv1.NodePool
 		held  bool
+
+		created map[string]any // a pool that the change creates
 	}{
-		{"anywhere", corev1.PodSpec{}, []karpv1.NodePool{old, db}, false},
-		{"no other pool", corev1.PodSpec{NodeSelector: map[string]string{"kubernetes.io/arch": "amd64"}}, []karpv1.NodePool{old}, true},
-		{"a label that every node can have", asks(map[string]string{"kubernetes.io/arch": "amd64"}), []karpv1.NodePool{old, db}, false},
-		{"a label of the old pool", asks(map[string]string{"team": "web"}), []karpv1.NodePool{old, db}, true},
-		{"the old pool by name", asks(map[string]string{karpv1.NodePoolLabelKey: "old"}), []karpv1.NodePool{old, db}, true},
-		{"another pool that goes", asks(map[string]string{"team": "web"}), []karpv1.NodePool{old, db, going}, true},
+		{name: "a pool that the change creates", pod: asks(map[string]string{"team": "web"}), pools: []karpv1.NodePool{old}, created: renamed},
+		{name: "a pool without the label that the change creates", pod: asks(map[string]string{"team": "db"}), pools: []karpv1.NodePool{old}, held: true, created: renamed},
+		{"anywhere", corev1.PodSpec{}, []karpv1.NodePool{old, db}, false, nil},
+		{"no other pool", corev1.PodSpec{NodeSelector: map[string]string{"kubernetes.io/arch": "amd64"}}, []karpv1.NodePool{old}, true, nil},
+		{"a label that every node can have", asks(map[string]string{"kubernetes.io/arch": "amd64"}), []karpv1.NodePool{old, db}, false, nil},
+		{"a label of the old pool", asks(map[string]string{"team": "web"}), []karpv1.NodePool{old, db}, true, nil},
+		{"the old pool by name", asks(map[string]string{karpv1.NodePoolLabelKey: "old"}), []karpv1.NodePool{old, db}, true, nil},
+		{"another pool that goes", asks(map[string]string{"team": "web"}), []karpv1.NodePool{old, db, going}, true, nil},
 		{"a taint", corev1.PodSpec{NodeSelector: map[string]string{"team": "gpu"}},
-			[]karpv1.NodePool{old, pool("gpu", map[string]string{"team": "gpu"}, gpu)}, true},
+			[]karpv1.NodePool{old, pool("gpu", map[string]string{"team": "gpu"}, gpu)}, true, nil},
 		{"a taint that it tolerates",
 			corev1.PodSpec{NodeSelector: map[string]string{"team": "gpu"}, Tolerations: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}}},
-			[]karpv1.NodePool{old, pool("gpu", map[string]string{"team": "gpu"}, gpu)}, false},
-		{"one of two labels", either, []karpv1.NodePool{old, db}, false},
-		{"a node that no pool has made", asks(map[string]string{"disk": "large"}), []karpv1.NodePool{old}, false},
-		{"pools that are not known", asks(map[string]string{"team": "web"}), nil, false},
+			[]karpv1.NodePool{old, pool("gpu", map[string]string{"team": "gpu"}, gpu)}, false, nil},
+		{"one of two labels", either, []karpv1.NodePool{old, db}, false, nil},
+		{"a node that no pool has made", asks(map[string]string{"disk": "large"}), []karpv1.NodePool{old}, false, nil},
+		{"pools that are not known", asks(map[string]string{"team": "web"}), nil, false, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			machine := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{
@@ -208,7 +217,11 @@ func TestPodsThatFitNoOtherPlaceAreNamed(t *testing.T) {
 			if tt.pools == nil {
 				in.Unlisted = []string{clusters.KindPools}
 			}
-			held, err := Hold(nodes, in, time.Now())
+			var changes []plan.Change
+			if tt.created != nil {
+				changes = []plan.Change{{Kind: "NodePool", Name: "new", Action: plan.Create, New: tt.created}}
+			}
+			held, err := Hold(nodes, changes, in, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

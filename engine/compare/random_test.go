@@ -358,7 +358,7 @@ func (c drawn) Objects(_ context.Context, kind schemas.Object) ([]map[string]any
 
 func (c drawn) Nodes(context.Context) ([]plan.Node, error) { return c.nodes, nil }
 
-func (c drawn) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
+func (c drawn) Holds(_ context.Context, nodes []plan.Node, _ []plan.Change, _ time.Time) ([]plan.Node, []string, error) {
 	return nodes, nil, nil
 }
 

@@ -78,7 +78,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	held, notes, err := cluster.Holds(ctx, nodes, now)
+	held, notes, err := cluster.Holds(ctx, nodes, nil, now)
 	if err != nil {
 		return s, err
 	}
@@ -177,7 +177,7 @@ func (t taken) Nodes(context.Context) ([]plan.Node, error) {
 }
 
 // Holds implements View. The nodes of a snapshot have their holds.
-func (t taken) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
+func (t taken) Holds(_ context.Context, nodes []plan.Node, _ []plan.Change, _ time.Time) ([]plan.Node, []string, error) {
 	return nodes, nil, nil
 }
 

@@ -294,7 +294,7 @@ func holderOf(head compile.Result, live map[manifest.Key]map[string]any) *holder
 
 func (h holder) note() string {
 	namespace, name, _ := strings.Cut(h.Holder, "/")
-	return fmt.Sprintf("NodePlan %s applies this directory, and only it can change these objects. To show what it would change: "+
+	return fmt.Sprintf("NodePlan %s applies objects of this directory, and only it can change them. To show what it would change: "+
 		"lkeplan nodeplan diff -n %s %s DIR", h.Holder, namespace, name)
 }
 

@@ -25,9 +25,9 @@ type View interface {
 	Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error)
 	// Nodes returns a node for each NodeClaim; never nil.
 	Nodes(ctx context.Context) ([]plan.Node, error)
-	// Holds returns nodes with what holds them, and notes of what could not be
+	// Holds returns nodes with what holds them after changes, and notes of what could not be
 	// read.
-	Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error)
+	Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error)
 	// Whole returns all that determines which nodes Karpenter removes or replaces. The buffers are those of a change.
 	Whole(ctx context.Context, buffers []map[string]any) (Whole, error)
 	// Notes are of what could not be read before anything is asked.
@@ -105,7 +105,7 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 }
 
 // Holds lists nodes, pods, disruption budgets and pools. It notes lists that this user may not read.
-func (l *live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
+func (l *live) Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error) {
 	found, err := clusters.Load(ctx, l.cluster, clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools)
 	if err != nil {
 		return nil, nil, err
@@ -114,7 +114,7 @@ func (l *live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]p
 	for _, kind := range found.Unlisted {
 		notes = append(notes, fmt.Sprintf("This user may not list %s, so the nodes that they block are unknown.", found.Refused[kind]))
 	}
-	held, err := Hold(nodes, found, now)
+	held, err := Hold(nodes, changes, found, now)
 	return held, notes, err
 }
 

@@ -109,13 +109,13 @@ func (v *nodePlanView) Nodes(ctx context.Context) ([]plan.Node, error) {
 }
 
 // Holds implements compare.View.
-func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
+func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error) {
 	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
 		&karpv1.NodePoolList{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("list what blocks nodes: %w", err)
 	}
-	held, err := compare.Hold(nodes, read, now)
+	held, err := compare.Hold(nodes, changes, read, now)
 	return held, nil, err
 }
 

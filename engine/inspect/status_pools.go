@@ -78,7 +78,7 @@ func (w *reader) outdated() (rolls, error) {
 		}
 	}
 	if len(r.outdated) > 0 { // else nothing can be blocked
-		if state.Nodes, err = compare.Hold(nodes, w.Snapshot, w.Now); err != nil {
+		if state.Nodes, err = compare.Hold(nodes, nil, w.Snapshot, w.Now); err != nil {
 			return r, err
 		}
 		for _, n := range state.Nodes {

@@ -168,7 +168,7 @@ func (w *reader) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string
 	if consolidation { // which pods block even if a node has a termination grace period
 		nodes[0].NoTerminationGrace = true
 	}
-	nodes, err = compare.Hold(nodes, w.Snapshot, w.Now)
+	nodes, err = compare.Hold(nodes, nil, w.Snapshot, w.Now)
 	if err != nil {
 		return nil, err
 	}
