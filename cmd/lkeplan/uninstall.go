@@ -99,7 +99,10 @@ func (u *uninstalling) run(ctx context.Context) error {
 	}
 	report := func(step string) { fmt.Fprintln(u.env.Stdout, diag.OneLine(step)) }
 	if u.leave {
-		err = migrate.UninstallAndKeep(ctx, in, report)
+		if err = migrate.UninstallAndKeep(ctx, in, report); err == nil {
+			report("Checking for some seconds that no controller undoes this")
+			err = migrate.StayReleased(ctx, in)
+		}
 	} else {
 		err = u.empty(ctx, in, report)
 	}

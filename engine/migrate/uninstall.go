@@ -326,6 +326,34 @@ func UninstallAndKeep(ctx context.Context, in UninstallCluster, report func(stri
 	return nil
 }
 
+// watchReleased is how long objects are watched after their release: a controller repairs its objects within seconds.
+const watchReleased = 15 * time.Second
+
+// StayReleased watches released objects, and returns an error if a controller, which may have no Lease, has undone the
+// release of one.
+func StayReleased(ctx context.Context, in cluster.Lister) error {
+	ticker := time.NewTicker(pollNodes)
+	defer ticker.Stop()
+	for until := time.Now().Add(watchReleased); time.Now().Before(until); {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		h, err := ReadHoldings(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, obj := range h.all() {
+			if held(obj) {
+				return fmt.Errorf("%s has a finalizer of lkeplan again: a controller still runs, although it has no Lease; deleting the "+
+					"CRDs now would delete nodes; stop the controller first, and run this again", manifest.KeyOf(reference(obj)))
+			}
+		}
+	}
+	return nil
+}
+
 // Bill is how many machines of a cluster are billed, and their monthly price. Unpriced are those whose price is unknown,
 // which the price does not include.
 type Bill struct {

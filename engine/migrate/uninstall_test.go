@@ -1,8 +1,12 @@
 package migrate
 
 import (
+	"context"
 	"encoding/json"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -112,4 +116,38 @@ func TestBill(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
+}
+
+// undone has a claim whose finalizer comes back at a time.
+type undone struct {
+	claim string
+	at    time.Time
+}
+
+func (u undone) List(_ context.Context, _, kind string) ([]map[string]any, error) {
+	if kind != "NodeClaim" {
+		return nil, nil
+	}
+	obj := map[string]any{}
+	if err := json.Unmarshal([]byte(u.claim), &obj); err != nil {
+		return nil, err
+	}
+	if !u.at.IsZero() && !time.Now().Before(u.at) {
+		obj["metadata"].(map[string]any)["finalizers"] = []any{"karpenter.sh/termination"}
+	}
+	return []map[string]any{obj}, nil
+}
+
+func TestUninstallReportsAControllerWithoutALease(t *testing.T) {
+	const claim = `{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "general-1"},
+		"spec": {"requirements": [], "nodeClassRef": {"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": "default"}}}`
+	synctest.Test(t, func(t *testing.T) {
+		if err := StayReleased(t.Context(), undone{claim: claim}); err != nil {
+			t.Errorf("a claim that stays released: %v", err)
+		}
+		err := StayReleased(t.Context(), undone{claim: claim, at: time.Now().Add(5 * time.Second)})
+		if err == nil || !strings.Contains(err.Error(), "NodeClaim general-1") || !strings.Contains(err.Error(), "stop the controller") {
+			t.Errorf("a claim that is held again: %v", err)
+		}
+	})
 }
