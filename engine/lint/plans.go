@@ -316,10 +316,21 @@ const largePlan = 32
 // uncapped finds pools that may buy the largest plans without an explicit requirement: Karpenter prefers one large node to
 // several small ones.
 func uncapped(c *checker, p *pool) {
-	if p.static() || capped(p) || len(p.plans) == 0 {
+	if p.static() || capped(p) {
 		return
 	}
-	dearest := p.plans[len(p.plans)-1]
+	fit := slices.DeleteFunc(slices.Clone(p.plans), func(t *cloudprovider.InstanceType) bool {
+		for name, limit := range p.Spec.Limits {
+			if size, ok := t.Capacity[name]; ok && limit.Cmp(size) < 0 {
+				return true
+			}
+		}
+		return false
+	})
+	if len(fit) == 0 {
+		return
+	}
+	dearest := fit[len(fit)-1]
 	if cpus := dearest.Capacity[corev1.ResourceCPU]; cpus.CmpInt64(largePlan) < 0 {
 		return
 	}

@@ -14,3 +14,9 @@ pool "plans" {
   requirements = { instance_type = ["g7-premium-56"] }
   weight       = 3
 }
+
+pool "limited" {
+  node_class = node_class.default
+  limits     = { cpu = 10 }
+  weight     = 4
+}
