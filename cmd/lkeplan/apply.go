@@ -40,8 +40,9 @@ that a plan must meet) refuses the plan, lkeplan also changes nothing. The
 exit code is 3 in both cases.
 
 If you name a FILE that "lkeplan plan --out FILE" has saved, apply makes exactly
-the changes of that plan, without a question. If one of its objects has changed
-since, "lkeplan apply" does nothing, and the exit code is 4.
+the changes of that plan, without a question. If it would now make another change,
+because an object has changed since, "lkeplan apply" does nothing, and the exit code
+is 4. Fields that the directory does not set do not count.
 
 An object that is no longer in the directory stays in the cluster. With --prune,
 apply deletes it if it was applied from this directory. If a pruned pool has

@@ -143,7 +143,11 @@ json prints the objects.`,
 			}
 			return out.print(env, plans, func(p *diag.Page) {
 				if len(plans) == 0 {
-					flags.Say(env.Stderr, "No NodePlans in %s.", placeOf(from))
+					hint := ""
+					if !from.all {
+						hint = " To list those of all namespaces: lkeplan nodeplan get --all-namespaces"
+					}
+					flags.Say(env.Stderr, "No NodePlans in %s.%s", placeOf(from), hint)
 					return
 				}
 				writeNodePlans(p, plans, from.all)

@@ -20,8 +20,10 @@ import (
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
 the plan to the file of --out. "lkeplan apply FILE" then makes exactly the
-changes of the plan. If the cluster has changed since then, "lkeplan apply" does
-nothing, and its exit code is 4. "lkeplan plan" only reads the cluster.
+changes of the plan. If the apply would now make another change, because an object
+has changed since then, "lkeplan apply" does nothing, and its exit code is 4.
+Fields that the directory does not set do not count. "lkeplan plan" only reads the
+cluster.
 
 The command saves a plan even if a guard (a limit on one change) or a policy (a
 condition that a plan must meet) refuses it, so that others can read the plan.

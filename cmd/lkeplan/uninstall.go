@@ -151,7 +151,7 @@ func blocking(ctx context.Context, in cluster.Lister) string {
 	if err != nil {
 		return ""
 	}
-	held, err := compare.Hold(compare.NodesOf(h.Claims, h.Nodes), found, time.Now())
+	held, err := compare.Hold(compare.NodesOf(h.Claims, h.Nodes), nil, found, time.Now())
 	if err != nil {
 		return ""
 	}

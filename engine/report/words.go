@@ -387,7 +387,7 @@ func (v escaper) progress(r plan.Rolling) string {
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
 		if r.Pace != nil && !r.Pace.Soonest(r.Of).IsZero() {
-			parts = append(parts, "the budgets of the pool do not allow the last node to drain before "+clock(r.Pace.Soonest(r.Of)))
+			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+clock(r.Pace.Soonest(r.Of)))
 		}
 	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))

@@ -80,6 +80,7 @@ func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 func KubeconfigFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
 		"read the kubeconfig in `FILE` (default: $KUBECONFIG, else ~/.kube/config)")
+	cmd.Flags().Lookup("kubeconfig").DefValue = "" // the text has the default
 	cmd.Flags().Var((*requestTimeout)(&access.Timeouts), "request-timeout", "wait at most `TIME` for each answer of the API server; 0 "+
 		"means no limit (default: 30s to read, 70s to write)")
 	access.Say = func(what string) { Say(env.Stderr, "lkeplan: %s", what) }

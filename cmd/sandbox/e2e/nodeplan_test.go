@@ -56,7 +56,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 
 	// Others cannot change its objects. What they would not change is no difference.
 	other := pooled(t, "", "a")
-	const note = "NodePlan default/fleet applies this directory"
+	const note = "NodePlan default/fleet applies objects of this directory"
 	mustContain(t, s.ends(0, "diff", "--base", "live", other), note, "No changes")
 	rewrite(t, other, "weight       = 10", "weight = 20")
 	mustContain(t, s.ends(0, "diff", "--base", "live", other), note, "1 to update")
