@@ -22,9 +22,8 @@ import (
 const asMain = "SANDBOX_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
-	// A sandbox starts its own binary for the simulator, with an empty environment.
-	simulates := len(os.Args) > 1 && os.Args[1] == stack.SimulateCommand
-	if simulates || os.Getenv(asMain) != "" {
+	// A sandbox, and what runs in it, start this binary as the program. If they ran tests, these would start it again.
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") || os.Getenv(asMain) != "" {
 		main()
 	}
 	os.Exit(m.Run())
