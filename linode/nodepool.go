@@ -12,10 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -56,7 +58,8 @@ func Narrow(pool *karpv1.NodePool, region string) {
 
 // NodePools is the controller that validates all NodePools: by the
 // rules of Karpenter, whose own controller of this name it replaces, and by those of
-// LKE. Two controllers would take turns with the condition ValidationSucceeded.
+// LKE. Two controllers would take turns with the condition ValidationSucceeded. It also
+// writes whether the nodes of a NodePool are rolled out.
 type NodePools struct {
 	client  client.Client
 	types   *instancetype.Set
@@ -76,6 +79,8 @@ func NewNodePools(c client.Client, types *instancetype.Set, refused func(context
 // reconciled.
 func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.validation").For(&karpv1.NodePool{}).
+		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(time.Second, nodepool.NodeClaimEventHandler()),
+			builder.WithPredicates(rolloutChanges)).
 		WatchesRawSource(whenever(n.types.Blocking(), nil, n.every)).Complete(n)
 }
 
@@ -101,8 +106,13 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if ref == nil || ref.Group != linodev1alpha1.Group || !pool.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
+	var claims karpv1.NodeClaimList
+	if err := n.client.List(ctx, &claims, client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, err
+	}
 	stored := pool.DeepCopy()
 	n.validate(ctx, &pool)
+	setRolledOut(pool.StatusConditions(), &pool, claims.Items)
 	if err := nodeclaim.PatchStatus(ctx, n.client, stored, &pool); err != nil {
 		return nodeclaim.AfterWrite(err)
 	}
