@@ -123,19 +123,21 @@ func (p *Provider) offered(ctx context.Context, pool *karpv1.NodePool) ([]*cloud
 	return p.chooser.Orders.Offer(ctx, class, pool, types)
 }
 
+// RepairAfter is how long a node must not be ready before Karpenter replaces it: repair.
+const RepairAfter = 30 * time.Minute
+
 // RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE reports, or that are set when it
 // reports nothing. A kubelet that reports nothing ends no pod, so its node is not drained.
 func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
-	const tolerated = 30 * time.Minute
 	return []cloudprovider.RepairPolicy{
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: tolerated,
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: RepairAfter,
 			TerminationGracePeriod: ptr.To(10 * time.Minute), Action: cloudprovider.ReplaceNode},
 		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, ReasonRegex: ".*",
-			TolerationDuration: tolerated, TerminationGracePeriod: ptr.To(time.Duration(0)), Action: cloudprovider.ReplaceNode},
+			TolerationDuration: RepairAfter, TerminationGracePeriod: ptr.To(time.Duration(0)), Action: cloudprovider.ReplaceNode},
 	}
 }
 
-// Reboot implements CloudProvider. No policy asks for it.
+// Reboot implements CloudProvider. No policy asks for it: a replacement needs no further scope of the token.
 func (p *Provider) Reboot(context.Context, *karpv1.NodeClaim, string) error {
 	return cloudprovider.NewNodeRebootNotImplementedError()
 }

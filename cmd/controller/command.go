@@ -130,7 +130,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		f.DurationVar(delay, name, 0, "a field of controller.Timing; for tests")
 		cobra.CheckErr(f.MarkHidden(name))
 	}
-	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: feature gates, such as NodeRepair,StaticCapacity=false (default: StaticCapacity and CapacityBuffer are on)")
+	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: feature gates, such as NodeOverlay,NodeRepair=false (default: all but NodeOverlay are on)")
 	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans to reconcile at the same time; at most two of them compile")
 	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "",
 		"address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
@@ -253,10 +253,10 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// gates sets feature gates of Karpenter by their names. Pools with replicas and buffers need no flag.
+// gates sets feature gates of Karpenter by their names. Pools with replicas, buffers and the repair of nodes need no flag.
 func gates(names []string) (options.FeatureGates, error) {
 	g := options.DefaultFeatureGates()
-	g.StaticCapacity, g.CapacityBuffer = true, true
+	g.StaticCapacity, g.CapacityBuffer, g.NodeRepair = true, true, true
 	known := map[string]*bool{
 		"NodeRepair":     &g.NodeRepair,
 		"NodeOverlay":    &g.NodeOverlay,

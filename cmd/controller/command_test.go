@@ -139,7 +139,7 @@ func TestMissingScopeFailsAtStart(t *testing.T) {
 func TestVariablesSetFlags(t *testing.T) {
 	env := map[string]string{
 		"KARPENTER_MODE": "lke", "LINODE_REGION": "us-ord", "BATCH_IDLE_DURATION": "1m", "BATCH_MAX_DURATION": "5m",
-		"FEATURE_GATES": "NodeRepair=true,SpotToSpotConsolidation=false", "LOG_LEVEL": "error", "METRICS_PORT": "9000",
+		"FEATURE_GATES": "NodeRepair=false,SpotToSpotConsolidation=false", "LOG_LEVEL": "error", "METRICS_PORT": "9000",
 		"HEALTH_PROBE_PORT": "9001", "LINODE_CLIENT_TIMEOUT": "7",
 		"KUBECONFIG": kubeconfig(t),
 	}
@@ -155,19 +155,19 @@ func TestVariablesSetFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cfg.Region != "us-ord" || cfg.Karpenter.BatchIdle != time.Minute || cfg.Karpenter.BatchMax != 2*time.Second ||
-		!cfg.Karpenter.Gates.NodeRepair || cfg.MetricsAddress != ":9000" || cfg.ProbeAddress != ":9001" ||
+		cfg.Karpenter.Gates.NodeRepair || cfg.MetricsAddress != ":9000" || cfg.ProbeAddress != ":9001" ||
 		cfg.LinodeTimeout != 7*time.Second || cfg.Log.Enabled(t.Context(), slog.LevelWarn) {
 		t.Errorf("%+v", cfg)
 	}
 }
 
 func TestGates(t *testing.T) {
-	g, err := gates([]string{"NodeRepair=true", "NodeOverlay=false"})
+	g, err := gates([]string{"NodeOverlay=false"})
 	if err != nil || !g.StaticCapacity || !g.NodeRepair || g.NodeOverlay || !g.CapacityBuffer {
 		t.Errorf("gates = %+v, %v", g, err)
 	}
-	g, err = gates([]string{"StaticCapacity=false", "CapacityBuffer=false"})
-	if err != nil || g.StaticCapacity || g.CapacityBuffer {
+	g, err = gates([]string{"StaticCapacity=false", "CapacityBuffer=false", "NodeRepair=false"})
+	if err != nil || g.StaticCapacity || g.CapacityBuffer || g.NodeRepair {
 		t.Errorf("gates = %+v, %v", g, err)
 	}
 }

@@ -70,6 +70,7 @@ const (
 	RemarkCondemned RemarkKind = "condemned"   // the pool is draining
 	RemarkHosts     RemarkKind = "maintenance" // Linode maintains the hosts of nodes
 	RemarkRelabel   RemarkKind = "relabel"     // labels or annotations of nodes are being changed in place
+	RemarkUnhealthy RemarkKind = "unhealthy"   // so many nodes are not ready that none is repaired
 	RemarkPrice     RemarkKind = "price"       // Linode has changed a price, for which Karpenter may move nodes
 	RemarkDrift     RemarkKind = "drift"       // another tool has set a field that lkeplan does not set
 	RemarkVersion   RemarkKind = "version"     // the versions of nodes and control plane differ

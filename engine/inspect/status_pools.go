@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -199,6 +200,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ")})
 	}
 	says = append(says, w.refusals(pool.Name)...)
+	says = append(says, w.unrepaired(pool)...)
 	says = append(says, w.maintained(pool)...)
 	says = append(says, w.relabels(pool)...)
 	says = append(says, w.repriced(pool)...)
@@ -249,6 +251,32 @@ func (w *reader) priceChange(pools ...*karpv1.NodePool) (last *corev1.Event) {
 		}
 	}
 	return last
+}
+
+// unrepaired reports that Karpenter repairs no node of a pool, because more than a fifth of its nodes, rounded up, are not
+// ready (karpenter v1.15.0, breakerTrippedPools).
+func (w *reader) unrepaired(pool *karpv1.NodePool) []Remark {
+	all, sick, joined := 0, 0, false
+	var since time.Time
+	for _, n := range w.Snapshot.Nodes {
+		if n.Labels[karpv1.NodePoolLabelKey] != pool.Name {
+			continue
+		}
+		all++
+		if c := nodeutils.GetCondition(n, corev1.NodeReady); c.Status == corev1.ConditionFalse || c.Status == corev1.ConditionUnknown {
+			sick++
+			joined = joined || n.Labels[karpv1.NodeInitializedLabelKey] == "true"
+			if since.Before(c.LastTransitionTime.Time) {
+				since = c.LastTransitionTime.Time
+			}
+		}
+	}
+	if sick <= (all+4)/5 || !joined {
+		return nil
+	}
+	return []Remark{{What: RemarkUnhealthy, Since: moment(since), Text: fmt.Sprintf("%d of %s are not ready: repair stops above "+
+		"20 %% (%d), so Karpenter replaces none of them; check the control plane and the network, then delete the nodes that "+
+		"stay so, one at a time", sick, diag.Counted(all, "node"), (all+4)/5)}}
 }
 
 // maintained reports maintenance of the hosts of a pool's nodes.

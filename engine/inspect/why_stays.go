@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
@@ -117,11 +118,15 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	return texts
 }
 
-// awaited reports that the controller waits for the machine of a claim, because its host is maintained: the Node is not
-// ready, or has not joined.
+// awaited reports that Karpenter will repair the node of a claim that is not ready, or that the controller waits for its
+// machine, because its host is maintained: the Node is not ready, or has not joined.
 func (w *reader) awaited(nc *karpv1.NodeClaim) []string {
 	window := maintenance.Of(nc)
-	if !window.Explains(w.Now) || nc.Status.NodeName != "" && ready(w.Snapshot.Nodes, nc.Status.NodeName) {
+	switch sick := nc.Status.NodeName != "" && !ready(w.Snapshot.Nodes, nc.Status.NodeName); {
+	case sick && !window.Explains(w.Now):
+		return []string{fmt.Sprintf("the node is not ready; unless repair is off, Karpenter replaces it after %s, within the budgets "+
+			"for the reason Unhealthy", schedule.WriteDuration(linode.RepairAfter))}
+	case !sick && nc.Status.NodeName != "" || !window.Explains(w.Now):
 		return nil
 	}
 	return []string{"the node is not ready; because its host is maintained, lkeplan waits for its machine until " +

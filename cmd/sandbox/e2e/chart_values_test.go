@@ -13,7 +13,7 @@ const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
 func TestChartValues(t *testing.T) {
 	tests := map[string]struct{ has, hasNot []string }{
 		"pods": {
-			[]string{"--batch-max-duration=5m", "--feature-gates=NodeRepair", "containerPort: 9080", "LINODE_REGION",
+			[]string{"--batch-max-duration=5m", "--feature-gates=NodeRepair=false", "containerPort: 9080", "LINODE_REGION",
 				`serviceAccountName: "karpenter"`, `LINODE_TOKEN: "0123"`, "hostNetwork: true"},
 			[]string{"--feature-gates=NodeOverlay"},
 		},

@@ -20,7 +20,7 @@ func TestOptionalFeatures(t *testing.T) {
 	s.installCRDs()
 	s.kube("", "apply", "-f", "../../../kube/deploy/node-admission.yaml")
 	first := s.watchNodes()
-	s.startController("--feature-gates", "NodeRepair,NodeOverlay", "--node-admission-params",
+	s.startController("--feature-gates", "NodeOverlay", "--node-admission-params",
 		"kube-system/lkeplan-pools")
 	byHand := s.poolByHand()
 	s.run("lkeplan", "apply", "--yes", "testdata/fallback")

@@ -112,7 +112,7 @@ func buildSuite(t *testing.T) string {
 func judge(t *testing.T, suite string, s *sandbox, plan, focus string, skip []string) {
 	t.Helper()
 	s.installCRDs()
-	c := s.startController("--feature-gates", "NodeRepair,NodeOverlay")
+	c := s.startController("--feature-gates", "NodeOverlay")
 	class, err := filepath.Abs("testdata/regression/nodeclass.yaml")
 	if err != nil {
 		t.Fatal(err)

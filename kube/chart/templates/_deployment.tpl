@@ -150,10 +150,8 @@ spec:
 {{- with .batchIdleDuration }}{{ $args = append $args (printf "--batch-idle-duration=%s" .) }}{{ end -}}
 {{- with .batchMaxDuration }}{{ $args = append $args (printf "--batch-max-duration=%s" .) }}{{ end -}}
 {{- if ne (int .maxReplacements) 5 }}{{ $args = append $args (printf "--max-replacements=%d" (int .maxReplacements)) }}{{ end -}}
-{{- range $gate := list "NodeOverlay" "NodeRepair" -}}
-{{- if index $.Values.settings.featureGates (untitle $gate) }}{{ $args = append $args (printf "--feature-gates=%s" $gate) }}{{ end -}}
-{{- end -}}
-{{- range $gate := list "CapacityBuffer" "StaticCapacity" -}}
+{{- if .featureGates.nodeOverlay }}{{ $args = append $args "--feature-gates=NodeOverlay" }}{{ end -}}
+{{- range $gate := list "CapacityBuffer" "NodeRepair" "StaticCapacity" -}}
 {{- if not (index $.Values.settings.featureGates (untitle $gate)) }}{{ $args = append $args (printf "--feature-gates=%s=false" $gate) }}{{ end -}}
 {{- end -}}
 {{- end -}}
