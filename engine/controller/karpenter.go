@@ -168,7 +168,9 @@ func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, 
 		methods[i] = disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
 		switch method.(type) {
 		case *disruption.Repair:
-			methods[i] = repair{method, clk}
+			methods[i] = newDelayed(repair{method, clk}, clk)
+		case *disruption.Drift:
+			methods[i] = newDelayed(method, clk)
 		case *disruption.StaticDrift:
 			methods[i] = countedDrift{method, c.static}
 		}

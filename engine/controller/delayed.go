@@ -1,0 +1,73 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
+)
+
+// delayed is a method of Karpenter that leaves the nodes of a pool alone for some time after a replacement of one of them has
+// failed, longer each time. Without it, Karpenter selects the node that drifted first again and again: if its pool's
+// replacements fail immediately, for example because an admission policy refuses them, no node of another pool is replaced or
+// consolidated (kubernetes-sigs/karpenter#3080, #3178).
+//
+// Karpenter does not report failures to a method. But a node for which it was given a command is a candidate again only if
+// the command has failed.
+type delayed struct {
+	disruption.Method
+	clock  clock.PassiveClock
+	issued map[types.UID]time.Time // when a command for a NodeClaim was returned
+	pools  map[string]delay        // by name
+}
+
+type delay struct {
+	failures int
+	until    time.Time
+}
+
+func newDelayed(method disruption.Method, clk clock.PassiveClock) *delayed {
+	return &delayed{method, clk, map[types.UID]time.Time{}, map[string]delay{}}
+}
+
+// longestCommand is how long Karpenter waits for replacements at most (karpenter v1.15.0, maxRetryDuration).
+const longestCommand = time.Hour
+
+// ComputeCommands implements disruption.Method. Karpenter calls it in one goroutine.
+func (d *delayed) ComputeCommands(ctx context.Context, budgets map[string]int, candidates ...*disruption.Candidate,
+) ([]disruption.Command, error) {
+	now := d.clock.Now()
+	failed := map[string]bool{}
+	for _, c := range candidates {
+		if _, again := d.issued[c.NodeClaim.UID]; again {
+			delete(d.issued, c.NodeClaim.UID)
+			failed[c.NodePool.Name] = true
+		}
+	}
+	for pool := range failed {
+		was := d.pools[pool]
+		if now.Sub(was.until) > longestCommand {
+			was.failures = 0
+		}
+		wait := min(shortestDelay<<min(was.failures, 10), longestDelay)
+		d.pools[pool] = delay{was.failures + 1, now.Add(wait)}
+	}
+	for uid, at := range d.issued {
+		if now.Sub(at) > 2*longestCommand {
+			delete(d.issued, uid)
+		}
+	}
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *disruption.Candidate) bool {
+		return now.Before(d.pools[c.NodePool.Name].until)
+	})
+	commands, err := d.Method.ComputeCommands(ctx, budgets, candidates...)
+	for _, command := range commands {
+		for _, c := range command.Candidates {
+			d.issued[c.NodeClaim.UID] = now
+		}
+	}
+	return commands, err
+}
