@@ -233,9 +233,8 @@ func TestNodeOfUnlistedPool(t *testing.T) {
 	}
 }
 
-// TestNodeBelongsToKarpenterFromTheStart: Karpenter v1.15.0 repairs no node that gets the
-// label of its class, by which Karpenter knows its nodes, after its conditions
-// have converged.
+// TestNodeBelongsToKarpenterFromTheStart: a Node has the label of its class, by which Karpenter knows its nodes, before
+// Karpenter has registered it.
 func TestNodeBelongsToKarpenterFromTheStart(t *testing.T) {
 	nc := linodetest.NodeClaim("1")
 	class := karpv1.NodeClassLabelKey(nc.Spec.NodeClassRef.GroupKind())
