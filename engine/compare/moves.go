@@ -321,8 +321,12 @@ func (l *live) Whole(ctx context.Context, buffers []map[string]any) (found Whole
 	var read clusters.Snapshot
 	read, found.Shapes, err = readShapes(ctx, viewed{l}, templates)
 	if err == nil {
-		// Without volumes, more pods seem to fit on a node, so that more nodes seem to go.
-		found.Unknown = read.Unread(clusters.KindNodes, clusters.KindClaims, clusters.KindBudgets, clusters.KindDaemonSets)
+		needed := []string{clusters.KindNodes, clusters.KindClaims, clusters.KindBudgets, clusters.KindDaemonSets}
+		if slices.ContainsFunc(read.Pods, simulate.ClaimsVolumes) {
+			// Without them, more pods seem to fit on a node, so that nodes seem to go without the change as well.
+			needed = append(needed, clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses)
+		}
+		found.Unknown = read.Unread(needed...)
 	}
 	return found, forbidden(&found, err)
 }

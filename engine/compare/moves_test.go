@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode"
@@ -210,4 +212,36 @@ type countedWhole struct {
 func (c *countedWhole) Whole(ctx context.Context, buffers []map[string]any) (Whole, error) {
 	c.read++
 	return c.View.Whole(ctx, buffers)
+}
+
+// TestUnknownMovesAreRefused: by a guard of 0, whatever the reason is that they are unknown.
+func TestUnknownMovesAreRefused(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const web = "node_class \"default\" {}\npool \"web\" {\n  node_class = node_class.default\n  requirements = { class = \"dedicated\", cpu = 4 }\n}\n"
+	const cheap = "pool \"cheap\" {\n  node_class = node_class.default\n  requirements = { class = \"standard\", cpu = between(1, 8) }\n  weight = 50\n}\n"
+	base, head := compiledWhole(t, cluster5+web), compiledWhole(t, cluster5+web+cheap)
+	claims := running(t, base, prices, 2)
+	claims["Pod"] = append(claims["Pod"], `{"metadata": {"namespace": "shop", "name": "db", "uid": "db"}, "status": {"phase": "Running"}, "spec": {"nodeName": "lke1-web-0",
+		"containers": [{"name": "a"}], "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}`)
+	for want, view := range map[string]View{
+		"--no-consolidation leaves it out":        WithoutConsolidation(LiveView(running(t, base, prices, 2))),
+		"PersistentVolumeClaims cannot be listed": LiveView(forbidding{claims, []string{"PersistentVolumeClaim"}}),
+		"this user may not list NodeOverlay":      LiveView(forbidding{claims, []string{"NodeOverlay"}}),
+		"PodDisruptionBudgets cannot be listed":   LiveView(forbidding{claims, []string{"PodDisruptionBudget"}}),
+	} {
+		p, err := RevisionsOn(t.Context(), base, head, view, prices, time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC))
+		if err != nil {
+			t.Fatalf("%s: %v", want, err)
+		}
+		if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, want) {
+			t.Errorf("no note says %q: %s", want, notes)
+		}
+		verdicts, err := p.Judge(plan.Bounds{Guards: config.Guards{MaxRolledNodes: config.Share{Text: "0"}}, Before: 2, After: 3})
+		if err != nil || !slices.ContainsFunc(verdicts, func(v plan.Verdict) bool { return v.Guard == plan.MaxRolledNodes && v.Status == plan.Blocked }) {
+			t.Errorf("%s: a guard of 0 does not refuse it: %+v, %v", want, verdicts, err)
+		}
+	}
 }

@@ -71,6 +71,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		return judged{}, err
 	}
 	compare.NameCatalog(&found.Plan, rev.base.Result, rev.head)
+	found.Plan.Waves = rev.target.Spec.Rollout != nil
 	p := judged{Comparison: found, labelled: view.Found(), applied: left.inventory, stays: left.stays}
 	p.ownership = w.ownershipOf(asking, rev, p, left.inventory)
 	for i := range p.Plan.Changes { // taking over a released object is not a conflict

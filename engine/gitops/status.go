@@ -143,6 +143,9 @@ func sentence(p plan.Plan) string {
 		removed = "removed or replaced by Karpenter in"
 	}
 	nodes(s.NodesRemovable, removed, s.Removable)
+	if p.Waves && s.NodesRemovable.Some() {
+		text += ", which no first wave holds"
+	}
 	return text
 }
 

@@ -42,6 +42,10 @@ func TestStatusNamesNodesThatMove(t *testing.T) {
 	if np.Status.Plan == nil || len(np.Status.Plan.Moves) != mostListed {
 		t.Fatalf("the status is %+v", np.Status.Plan)
 	}
+	if got, want := sentence(plan.Plan{Changes: []plan.Change{moved}, Waves: true}), "no objects change; 120 nodes removed or replaced by Karpenter in "+
+		"pool.web, which no first wave holds"; got != want {
+		t.Errorf("with a rollout: %q, want %q", got, want)
+	}
 	want := lkeplanv1alpha1.PlannedMove{NodeClaim: "web-0", Node: "lke1-0",
 		Effect: "because of pool.cheap: replaced by cheap g6-standard-2; 1 pod moved; saves $24 a month"}
 	if got := np.Status.Plan.Moves[0]; got != want {

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
@@ -20,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -119,7 +121,8 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, changes []p
 	return held, nil, err
 }
 
-// Whole implements compare.View. Volumes are left out, so that more pods seem to fit on a node.
+// Whole implements compare.View. Without volumes, more pods would seem to fit on a node, so that nodes would seem to go without
+// the change as well, and would not count.
 func (v *nodePlanView) Whole(ctx context.Context, changed []map[string]any) (found compare.Whole, err error) {
 	buffers, overlays := &autoscalingv1beta1.CapacityBufferList{}, &karpv1alpha1.NodeOverlayList{}
 	for _, list := range []client.ObjectList{overlays, buffers} {
@@ -149,11 +152,13 @@ func (v *nodePlanView) Whole(ctx context.Context, changed []map[string]any) (fou
 	}
 	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
 		&policyv1.PodDisruptionBudgetList{}, &karpv1.NodePoolList{}, &linodev1alpha1.LinodeNodeClassList{},
-		&lkeplanv1alpha1.CapacityLimitList{}, &appsv1.DaemonSetList{})
+		&lkeplanv1alpha1.CapacityLimitList{}, &appsv1.DaemonSetList{}, &corev1.NamespaceList{}, &corev1.PersistentVolumeClaimList{},
+		&corev1.PersistentVolumeList{}, &storagev1.StorageClassList{})
 	if err != nil {
 		return found, fmt.Errorf("list what consolidation depends on: %w", err)
 	}
-	found.Pools, found.Classes, found.Limits, found.Shapes = read.Pools, read.Classes, read.Limits, workload.ShapesOf(read, nil, templates...)
+	volumes := simulate.NewVolumeIndex(read.Volumes.Claims, read.Volumes.All, read.Volumes.Classes)
+	found.Pools, found.Classes, found.Limits, found.Shapes = read.Pools, read.Classes, read.Limits, workload.ShapesOf(read, volumes, templates...)
 	return found, nil
 }
 

@@ -11,13 +11,20 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/isolate"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/linode"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -224,4 +231,21 @@ func TestSimulationsShareMemoryWithCompilations(t *testing.T) {
 		}
 		done()
 	})
+}
+
+// TestSimulationKnowsVolumes: a node attaches only so many, which keeps pods apart.
+func TestSimulationKnowsVolumes(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "data"}}
+	claim.Spec.StorageClassName, claim.Spec.VolumeName = ptr.To("linode-block-storage"), "pv"
+	claim.Status.Phase = corev1.ClaimBound
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}
+	volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: simulate.VolumeDriver, VolumeHandle: "1"}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: corev1.PodSpec{NodeName: "node", Volumes: []corev1.Volume{{
+		Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}}}
+	linode.Register()
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(claim, volume, pod).Build()
+	whole, err := newView(nil, c, compile.Result{}).Whole(t.Context(), nil)
+	if err != nil || whole.Unknown != "" || len(whole.Shapes.Pods) != 1 || whole.Shapes.Pods[0].Volumes.Own != 1 {
+		t.Errorf("%+v, %v", whole, err)
+	}
 }

@@ -64,6 +64,9 @@ type Plan struct {
 	Incomplete bool `json:",omitempty"`
 	// Repriced reports that the change alters the price catalogue, so that all costs are at the higher of two prices.
 	Repriced bool `json:",omitempty"`
+	// Waves reports that nodes are replaced in waves, which hold only nodes that differ from their pool, and not those that
+	// Karpenter moves because other capacity is cheaper or has room.
+	Waves bool `json:",omitempty"`
 	// Catalog names the price catalogue; "" for the built-in one.
 	Catalog string `json:",omitempty"`
 	// Rolling are the pools whose nodes do not match the live objects yet, by name; none if no cluster was read.

@@ -191,6 +191,27 @@ func offline() Report {
 	return r
 }
 
+// moved is a plan for whose new pool Karpenter moves the nodes of another.
+func moved() Report {
+	r := Report{Plan: plan.Plan{Base: plan.Revision{Kind: "live"}, Before: *bounds(0, 960), After: *bounds(0, 1440), Current: money(144), Counted: true,
+		Nodes: 2, Now: friday, Waves: true}}
+	r.Changes = []plan.Change{{
+		Addr: "pool.cheap", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "cheap",
+		Source: lineIn("main.lke.hcl", 20), Action: plan.Create, New: nodePool("cheap", map[string]any{}), After: bounds(0, 480),
+	}, {
+		Addr: "pool.web", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "web",
+		Source: lineIn("main.lke.hcl", 8), Action: plan.Keep, Effect: plan.MayRemove, Loosens: true, Because: []string{"pool.cheap"},
+		Old: nodePool("web", map[string]any{}), New: nodePool("web", map[string]any{}), Before: bounds(0, 960), After: bounds(0, 960), Current: money(144),
+		Impact: &plan.Impact{Known: true, Of: 3, Removable: 2, Moves: []plan.Move{
+			{Node: "web-1", NodeName: "lke1-1", Pool: "web", Plan: "g6-dedicated-4", To: []string{"cheap g6-standard-2"}, Pods: 3, Saves: 48 * catalog.Dollar},
+			{Node: "web-2", NodeName: "lke1-2", Pool: "web", Plan: "g6-dedicated-4", Pods: 1, Saves: 72 * catalog.Dollar},
+		}},
+	}}
+	r.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Blocked, Limit: "0", Source: lineIn("guards.lke.hcl", 2),
+		Detail: "2 of 3 nodes would be removed or replaced by Karpenter, and the limit is 0.", Permission: "max_rolled_nodes:pool.web"}}
+	return r
+}
+
 // fleet is a plan of many pools: some are deleted, some roll, the others change
 // in place.
 func fleet(n int, value string) Report {

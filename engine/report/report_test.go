@@ -67,6 +67,9 @@ func TestFormats(t *testing.T) {
 	for _, format := range []string{"text", "markdown"} {
 		golden(t, "testdata/alike."+format, written(t, format, fleet(40, "x"), Options{}))
 	}
+	for _, format := range []string{"text", "markdown", "github"} {
+		golden(t, "testdata/moved."+format, written(t, format, moved(), Options{}))
+	}
 	golden(t, "testdata/rich.text-80", written(t, "text", rich(), Options{Width: 80, ASCII: true}))
 	golden(t, "testdata/rich.text-color", written(t, "text", rich(), Options{Color: true}))
 }

@@ -67,6 +67,10 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 	view := view{Report: r, Versus: v.versus(r), Pods: v.workloadView(r.Workloads, mostLost)}
 	for _, e := range entries(r.Changes, all) {
 		row := v.entry(e, path)
+		if r.Waves && slices.ContainsFunc(append([]plan.Change{e.Change}, e.More...), func(c plan.Change) bool { return c.Loosens }) {
+			row.Obstacles = append(row.Obstacles, "a first wave does not hold the nodes that Karpenter removes or replaces because other "+
+				"capacity is cheaper or has room: they go as soon as the other objects are applied, within the budgets of the pool")
+		}
 		if e.SwitchesStatic() {
 			row.Obstacles = append(row.Obstacles, "the API server refuses this update: an existing NodePool cannot become static or "+
 				"dynamic; declare a pool with another name, and remove this one after that")
