@@ -105,7 +105,7 @@ func stored(o config.Object) map[string]any {
 	}
 	metadata := map[string]any{}
 	all, _ := obj["metadata"].(map[string]any)
-	for _, key := range []string{"name", "labels", "annotations"} {
+	for _, key := range []string{"name", "namespace", "labels", "annotations"} {
 		if value, ok := all[key]; ok {
 			metadata[key] = value
 		}

@@ -96,7 +96,7 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 // Karpenter's, and the context has its settings.
 func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Reason {
 	if scheduling.IsDRAError(err) {
-		return []Reason{{Text: "the pod requests devices with ResourceClaims, which Karpenter does not support."}}
+		return []Reason{{Text: "the pod requests devices with ResourceClaims, for which the controller creates no nodes: no Linode offers devices by DRA."}}
 	}
 	if len(e.dynamic) == 0 {
 		return []Reason{{Text: "no pool creates nodes for pods, and existing nodes have no free capacity."}}
