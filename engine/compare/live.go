@@ -51,6 +51,8 @@ type LiveOptions struct {
 	DryRun DryRun
 	// Ignore reports whether others own a field, so that the configuration no longer sets it; nil for none.
 	Ignore func(plan.Drift) bool
+	// Market has the prices by which Karpenter moves nodes; nil for Prices. A repository could pin others to hide moves.
+	Market *catalog.Catalog
 	// Turn limits how many simulations run at a time; nil for no limit.
 	Turn Turn
 	// By is the applied revision, which is recorded on the objects whose nodes it rolls; the zero Revision if unknown.
@@ -131,7 +133,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Others = undeclared(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
-		simulated{head.Cluster, opts.Prices, opts.Turn}, notes)
+		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn}, notes)
 	if err != nil {
 		return Comparison{}, err
 	}

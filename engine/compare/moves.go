@@ -133,7 +133,8 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 		joined[n.Name] = n.Node
 	}
 	for _, m := range moved {
-		move := plan.Move{Node: m.Name, NodeName: joined[m.Name], Pool: m.Pool, Plan: m.Plan, Pods: m.Pods, Saves: m.Saves.Monthly}
+		move := plan.Move{Node: m.Name, NodeName: joined[m.Name], Pool: m.Pool, Plan: m.Plan, Pods: m.Pods,
+			Saves: m.Saves.Monthly, Later: m.Later}
 		for _, to := range m.To {
 			move.To = append(move.To, to.Pool+" "+to.Plan)
 		}

@@ -258,3 +258,46 @@ func TestUnknownMovesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPinnedPricesDoNotHideMoves: Karpenter moves nodes by the prices of Linode, whatever a repository pins.
+func TestPinnedPricesDoNotHideMoves(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := prices.Plans()
+	for i := range plans {
+		if plans[i].Class == "standard" {
+			plans[i].Price.Hourly, plans[i].Price.Monthly = 10*plans[i].Price.Hourly, 10*plans[i].Price.Monthly
+			plans[i].RegionPrices = nil
+		}
+	}
+	pinned, err := catalog.New(prices.Date(), "a repository", plans, prices.Regions(), prices.Availability())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const web = "node_class \"default\" {}\npool \"web\" {\n  node_class = node_class.default\n  requirements = { class = \"dedicated\", cpu = 4 }\n}\n"
+	const cheap = "pool \"cheap\" {\n  node_class = node_class.default\n  requirements = { class = \"standard\", cpu = between(1, 8) }\n  weight = 50\n}\n"
+	base, head := compiledWhole(t, cluster5+web), compiledWhole(t, cluster5+web+cheap)
+	live := running(t, base, prices, 4)
+	for _, tt := range []struct {
+		name   string
+		market *catalog.Catalog
+		moves  bool
+	}{{"the prices of Linode", prices, true}, {"no other prices", nil, false}} {
+		found, err := Live(t.Context(), head, LiveView(live), LiveOptions{Base: base, Prices: pinned, Market: tt.market,
+			Now: time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		moves := 0
+		for _, c := range found.Plan.Changes {
+			if c.Impact != nil {
+				moves += len(c.Impact.Moves)
+			}
+		}
+		if (moves > 0) != tt.moves {
+			t.Errorf("%s: %d nodes move", tt.name, moves)
+		}
+	}
+}

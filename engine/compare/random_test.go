@@ -364,7 +364,9 @@ func (c drawn) Holds(_ context.Context, nodes []plan.Node, _ []plan.Change, _ ti
 
 func (c drawn) Notes() []string { return nil }
 
-func (c drawn) Whole(context.Context, []map[string]any) (Whole, error) { return Whole{Unknown: "it is drawn"}, nil }
+func (c drawn) Whole(context.Context, []map[string]any) (Whole, error) {
+	return Whole{Unknown: "it is drawn"}, nil
+}
 
 // draw makes random objects and edits them.
 type draw struct {

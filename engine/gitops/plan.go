@@ -60,7 +60,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		return judged{}, err
 	}
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
-		Base: rev.base.Result, Prices: prices, Now: w.Now(), DryRun: rev.cluster.DryRun,
+		Base: rev.base.Result, Prices: prices, Market: w.Prices, Now: w.Now(), DryRun: rev.cluster.DryRun,
 		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },

@@ -25,6 +25,8 @@ type Move struct {
 	To               []string      // pool and plan type of the nodes that take its place; none if its pods fit on others
 	Pods             int           // that move, with those of other nodes of the same step
 	Saves            catalog.Money // a month, with other nodes of the same step
+	// Later: a PodDisruptionBudget, or a pod that ends, holds the node now.
+	Later bool `json:",omitempty"`
 }
 
 // Moves are what the disruption of Karpenter does after a change and not before it.

@@ -151,7 +151,7 @@ func (c *checker) notEvictable() map[string]string {
 	for _, b := range c.in.Budgets {
 		budgets = append(budgets, b.DeepCopy())
 	}
-	disrupt.CountAllowed(budgets, pods)
+	disrupt.CountAllowed(budgets, pods, false)
 	for _, b := range budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err != nil || b.Status.ExpectedPods == 0 || b.Status.DisruptionsAllowed > 0 {

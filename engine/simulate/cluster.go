@@ -68,6 +68,7 @@ type cluster struct {
 	anew            bool            // see Input
 	ungated         bool            // Karpenter ignores NodeOverlays
 	edited          map[string]bool // classes that a change creates or edits, which may be unready before it
+	broken          map[string]bool // classes that are not ready
 }
 
 // settings are those of the controller where it is given none, without what only
@@ -180,6 +181,10 @@ func (w *cluster) admit(ctx context.Context) {
 	for _, class := range sorted(w.store.Classes) {
 		if found := class.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady); w.edited[class.Name] && found.IsFalse() {
 			continue // it has the conditions of the cluster
+		}
+		if w.broken[class.Name] {
+			class.StatusConditions().SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", "Linode may refuse the class")
+			continue
 		}
 		w.admitClass(class)
 	}

@@ -102,6 +102,7 @@ type consolidation struct {
 	stays    map[string]bool   // nodes for which Single finds nothing, as long as no step may change that
 	blocked  disrupt.Blocked
 	explains bool // why nodes stay
+	ready    bool // PodDisruptionBudgets count pods without a node as ready
 	out      *Consolidated
 	slow     bool
 	changed  bool // pools have been declared anew since nodes were made
@@ -169,7 +170,7 @@ func (e *consolidation) step(ctx context.Context) error {
 
 // shown is the cluster as Karpenter's disruption is shown it, with pods that wait.
 func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disrupt.Cluster, error) {
-	disrupt.CountAllowed(e.store.Budgets, e.pods)
+	disrupt.CountAllowed(e.store.Budgets, e.pods, e.ready)
 	e.store.Bound[""] = waiting
 	provider := e.offered()
 	prices, err := e.prices(ctx, provider)

@@ -32,6 +32,8 @@ type Live struct {
 	// Templates are the objects to which CapacityBuffers refer.
 	Templates []Template
 	Attached  map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
+
+	ready bool // PodDisruptionBudgets count pods without a node as ready
 }
 
 // Placement is where a pending pod would go, or why nowhere, as Karpenter would decide now.

@@ -8,11 +8,14 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
@@ -32,6 +35,7 @@ type Moved struct {
 	To      []NodeRef // the new nodes of the step; none if the pods fit on others
 	Pods    int       // of the step
 	Saves   Cost      // of the step
+	Later   bool      // once nothing holds the node any more that holds it now: see withoutHolds
 }
 
 // Moves are the nodes of a cluster that Karpenter's disruption removes or replaces with the objects after a change and not
@@ -42,7 +46,7 @@ type Moved struct {
 // Before and after are all NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the cluster, as the API server
 // stores them. Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and nothing else
 // changes. The error is that of the context if the time is up. Classes are ready, but those that the change creates
-// or edits are as in the cluster before it.
+// or edits are as in the cluster before it, and may be ready or not after it.
 //
 // What can start a move, each with a row of TestMoves:
 //
@@ -60,6 +64,7 @@ type Moved struct {
 //	the price of an overlay            "an overlay with a price", "another price of an overlay", "an overlay that goes"
 //	labels that change in place        "a label in place that an overlay selects", "a label in place that pods select"
 //	a class that becomes ready         "a class that becomes ready", "a class that is created"
+//	a class that becomes unready       "a class that may become unready"
 //	a class with more room             "a class whose nodes have more room"
 //	less spare capacity                "a buffer that goes", "a smaller buffer", "a buffer of another pod template"
 //
@@ -69,6 +74,9 @@ type Moved struct {
 //
 // Karpenter applies NodeOverlays only with its feature gate NodeOverlay, and then it reports whether they are valid. If no
 // overlay has such a report, the result has the nodes that move with the gate, and those that move without it.
+//
+// What holds a node only for a time does not make a change harmless. The nodes that move as soon as nothing does so any more
+// are in the result, too.
 func Moves(ctx context.Context, in Live, now time.Time, before, after []map[string]any) ([]Moved, error) {
 	gates, edited := []bool{true}, editedClasses(before, after)
 	if applied, some := overlays(before); !applied {
@@ -76,18 +84,40 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 			gates = []bool{true, false}
 		}
 	}
-	goes := map[string]Moved{}
+	type world struct {
+		in              Live
+		gate            bool // NodeOverlays apply
+		unready, isFree bool // the edited classes, after the change; without holds
+	}
+	var worlds []world
 	for _, gate := range gates {
+		worlds = append(worlds, world{in: in, gate: gate})
+		if len(edited) > 0 {
+			worlds = append(worlds, world{in: in, gate: gate, unready: true})
+		}
+	}
+	if free, held := withoutHolds(in); held {
+		for _, w := range slices.Clone(worlds) {
+			w.in, w.isFree = free, true
+			worlds = append(worlds, w)
+		}
+	}
+	goes := map[string]Moved{}
+	for _, w := range worlds {
 		was, then, err := sides(ctx, func(ctx context.Context) (map[string]Moved, error) {
-			return disrupted(ctx, in, now, gate, edited, before, before)
+			return disrupted(ctx, w.in, now, w.gate, classes{edited, nil}, before, before)
 		}, func(ctx context.Context) (map[string]Moved, error) {
-			return disrupted(ctx, in, now, gate, nil, before, after)
+			if w.unready {
+				return disrupted(ctx, w.in, now, w.gate, classes{nil, edited}, before, after)
+			}
+			return disrupted(ctx, w.in, now, w.gate, classes{}, before, after)
 		})
 		if err != nil {
 			return nil, err
 		}
 		for name, m := range then {
-			if _, goesAnyway := was[name]; !goesAnyway && goes[name].Name == "" {
+			if !goesAnyway(was[name], m) && goes[name].Name == "" {
+				m.Later = w.isFree
 				goes[name] = m
 			}
 		}
@@ -101,6 +131,53 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 	}
 	slices.SortFunc(moved, func(a, b Moved) int { return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Name, b.Name)) })
 	return moved, nil
+}
+
+// goesAnyway reports whether a node that goes after a change goes without it as well. If it would get a replacement from elsewhere
+// without the change, it still runs perhaps because that is out of stock: then the change decides.
+func goesAnyway(was, then Moved) bool {
+	place := func(n NodeRef) string { return n.Pool + " " + n.Plan }
+	places := func(all []NodeRef) string {
+		var names []string
+		for _, n := range all {
+			names = append(names, place(n))
+		}
+		slices.Sort(names)
+		return strings.Join(names, ",")
+	}
+	switch was.Kind {
+	case "":
+		return false
+	case disrupt.Multi, disrupt.Single:
+		return len(was.To) == 0 || places(was.To) == places(then.To)
+	}
+	return true
+}
+
+// classes are those with the conditions of the cluster, and those that are not ready. Others are ready.
+type classes struct{ asFound, unready map[string]bool }
+
+// withoutHolds is a cluster without what holds its nodes only for a time, and whether anything does: pods of no controller, or of
+// a Job, that must not be disrupted, because they end; and PodDisruptionBudgets that count pods without a node as unavailable,
+// because these get one. What holds for good stays: the annotation of a controller's pods or of a node, and a budget that never
+// allows an eviction.
+func withoutHolds(in Live) (free Live, held bool) {
+	in.Pods = slices.Clone(in.Pods)
+	for i, pod := range in.Pods {
+		owner := metav1.GetControllerOf(pod)
+		if pod.Spec.NodeName == "" {
+			held = held || slices.ContainsFunc(in.Budgets, func(b *policyv1.PodDisruptionBudget) bool {
+				selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+				return err == nil && b.Namespace == pod.Namespace && selector.Matches(labels.Set(pod.Labels))
+			})
+		} else if pod.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true" && (owner == nil || owner.Kind == "Job") {
+			pod = pod.DeepCopy()
+			delete(pod.Annotations, karpv1.DoNotDisruptAnnotationKey)
+			in.Pods[i], held = pod, true
+		}
+	}
+	in.ready = true
+	return in, held
 }
 
 // overlays reports whether Karpenter has validated a NodeOverlay among some objects, and whether there is one.
@@ -141,12 +218,12 @@ func sides[T any](ctx context.Context, one, other func(context.Context) (T, erro
 }
 
 // disrupted are the nodes that go with some objects in the place of others, by their names.
-func disrupted(ctx context.Context, in Live, now time.Time, gate bool, edited map[string]bool, before, objects []map[string]any) (map[string]Moved, error) {
+func disrupted(ctx context.Context, in Live, now time.Time, gate bool, kept classes, before, objects []map[string]any) (map[string]Moved, error) {
 	e, err := newDisruption(in, now)
 	if err != nil {
 		return nil, err
 	}
-	e.ungated, e.edited = !gate, edited
+	e.ungated, e.edited, e.broken = !gate, kept.asFound, kept.unready
 	existing := map[string]string{}
 	for _, m := range e.made {
 		existing[m.node] = m.claim.Name
@@ -202,7 +279,7 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
 	w.many = manyPods
 	w.addDaemonSets(in.Daemons)
-	e := &consolidation{cluster: w, now: disrupt.ClockAt(now)}
+	e := &consolidation{cluster: w, now: disrupt.ClockAt(now), ready: in.ready}
 	w.clock = e.now
 	for _, budget := range in.Budgets {
 		w.store.Budgets = append(w.store.Budgets, budget.DeepCopy()) // what they allow is counted anew

@@ -17,6 +17,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
@@ -118,6 +119,11 @@ func TestMoves(t *testing.T) {
 		{"a budget of zero", "2x1cpu,2Gi", shut, shut + cheap("weight = 50"), nil, ""},
 		{"a node that goes without the change", "2x1cpu,2Gi", web + cheap("weight = 50"),
 			web + cheap("weight = 50") + pool("more", `class = "standard", cpu = 2`, `taints = ["a=b:NoSchedule"]`), nil, web},
+		{"a node that goes without the change, to another place: what was tried first may be out of stock", "1x1cpu,2Gi", web, web + cheap("weight = 50"),
+			[]string{"web g6-dedicated-8 -> g6-standard-2, saves $120"}, pool("web", `class = "dedicated", cpu = 8`)},
+		{"a class that may become unready", "2x1cpu,2Gi", web + "node_class \"own\" {}\n" + strings.Replace(dear, "node_class.d", "node_class.own", 1) + cheap("weight = 50"),
+			web + "node_class \"own\" {\n  tags = [\"team=a\"]\n}\n" + strings.Replace(dear, "node_class.d", "node_class.own", 1) + cheap("weight = 50"),
+			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
 		{"an overlay with a price", "1x1cpu,2Gi", wide("silver"), wide("silver") + overlay("cpu = 4", "0.001"),
 			[]string{"web g6-dedicated-2 -> g6-dedicated-4, saves $-36"}, ""},
 		{"another price of an overlay", "1x1cpu,2Gi", wide("silver") + overlay("cpu = 4", "9"), wide("silver") + overlay("cpu = 4", "0.001"),
@@ -223,6 +229,72 @@ func spareTemplates(t *testing.T) (all []simulate.Template) {
 			Pods: corev1.PodTemplateSpec{Spec: load.Pod.Spec}})
 	}
 	return all
+}
+
+// TestWhatHoldsANodeForATimeDoesNotHideMoves: a pod that ends and a budget with a pod that waits hold a node only now.
+func TestWhatHoldsANodeForATimeDoesNotHideMoves(t *testing.T) {
+	web := pool("web", `class = "dedicated", cpu = between(4, 8)`)
+	cheap := pool("cheap", `class = "standard", cpu = between(1, 8)`, "weight = 50")
+	owned := func(kind string) func(*simulate.Live) {
+		return func(in *simulate.Live) {
+			in.Pods[0].Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"}
+			in.Pods[0].OwnerReferences = nil
+			if kind != "" {
+				in.Pods[0].OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "some", Controller: ptr.To(true)}}
+			}
+		}
+	}
+	budget := func(unavailable int32, waits bool) func(*simulate.Live) {
+		return func(in *simulate.Live) {
+			in.Budgets = []*policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Name: "some", Namespace: in.Pods[0].Namespace},
+				Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &intstr.IntOrString{IntVal: unavailable}, Selector: &metav1.LabelSelector{}}}}
+			if waits {
+				pod := in.Pods[0].DeepCopy()
+				pod.Name, pod.UID, pod.Spec.NodeName, pod.Spec.NodeSelector = "waits", "waits", "", map[string]string{"no": "such"}
+				in.Pods = append(in.Pods, pod)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		holds func(*simulate.Live)
+		want  string // "now", "later", or "" for no move
+	}{
+		{"nothing", func(*simulate.Live) {}, "now"},
+		{"a pod without a controller", owned(""), "later"},
+		{"a pod of a Job", owned("Job"), "later"},
+		{"a pod of a ReplicaSet, for good", owned("ReplicaSet"), ""},
+		{"a node, for good", func(in *simulate.Live) {
+			in.Nodes[0].Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"}
+		}, ""},
+		{"a budget that allows an eviction", budget(1, false), "now"},
+		{"a budget whose other pod waits", budget(1, true), "later"},
+		{"a budget of zero, for good", budget(0, true), ""},
+	} {
+		in := simulate.Input{}
+		compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(directory(web))}})
+		load, err := workload.ParsePods("1x1cpu,2Gi")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Workloads = []simulate.Workload{load}
+		live, err := simulate.ConsolidatedCluster(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tt.holds(&live)
+		moved, err := simulate.Moves(t.Context(), live, friday, objectsOf(t, directory(web)), objectsOf(t, directory(web+cheap)))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		got := ""
+		if len(moved) > 0 {
+			got = map[bool]string{true: "later", false: "now"}[moved[0].Later]
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q: %+v", tt.name, got, tt.want, moved)
+		}
+	}
 }
 
 // TestMovesAreCompleteOrAnError: Karpenter reports no error if the time is up while it looks for nodes.

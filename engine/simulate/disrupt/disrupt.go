@@ -439,8 +439,8 @@ func allowances(pools []karpv1.NodePool, at time.Time) string {
 }
 
 // CountAllowed says of PodDisruptionBudgets how many evictions they allow, as Kubernetes does
-// where each pod that has a node is ready. One that cannot be read allows none.
-func CountAllowed(budgets []*policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
+// where each pod that has a node is ready, or each pod is if all are. One that cannot be read allows none.
+func CountAllowed(budgets []*policyv1.PodDisruptionBudget, pods []*corev1.Pod, ready bool) {
 	for _, b := range budgets {
 		b.Status = policyv1.PodDisruptionBudgetStatus{}
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
@@ -453,7 +453,7 @@ func CountAllowed(budgets []*policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
 				continue
 			}
 			all++
-			if pod.Spec.NodeName != "" {
+			if ready || pod.Spec.NodeName != "" {
 				healthy++
 			}
 		}

@@ -82,7 +82,7 @@ func TestCountAllowed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "api"}}
 			budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace}, Spec: test.spec}
-			CountAllowed([]*policyv1.PodDisruptionBudget{budget}, pods)
+			CountAllowed([]*policyv1.PodDisruptionBudget{budget}, pods, false)
 			if got := budget.Status.DisruptionsAllowed; got != test.want {
 				t.Errorf("it allows %d evictions, want %d", got, test.want)
 			}
