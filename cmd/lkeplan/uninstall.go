@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -20,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const uninstallHelp = `Prepare a cluster for the removal of lkeplan. If you delete the controller
@@ -94,6 +96,21 @@ func (u *uninstalling) run(ctx context.Context) error {
 	}
 	fmt.Fprintf(u.env.Stdout, "%s: lkeplan uninstall %s:\n", in.Place(), what)
 	writeHoldings(u.env.Stdout, held)
+	if u.drain {
+		found, err := cluster.Load(ctx, in, cluster.KindNodes, cluster.KindPods, cluster.KindPools)
+		if err != nil {
+			return err
+		}
+		prices, err := revision.Options{}.Prices()
+		if err != nil {
+			return err
+		}
+		text, err := losses(held, found, prices)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(u.env.Stdout, text)
+	}
 	if err := confirm(ctx, u.env, u.yes, question, "nothing was changed"); err != nil {
 		return err
 	}
@@ -173,6 +190,45 @@ func blocking(ctx context.Context, in cluster.Lister) string {
 		texts = append(texts, text+" on node "+strings.Join(on[text], ", "))
 	}
 	return strings.Join(texts, "; ")
+}
+
+// losses describes what a drain of all nodes does to their pods, and the cost that ends.
+func losses(h migrate.Holdings, found cluster.Snapshot, prices *catalog.Catalog) (string, error) {
+	if len(h.Claims) == 0 {
+		return "", nil
+	}
+	bill := migrate.BillOf(migrate.Holdings{Claims: h.Claims}, prices)
+	cost := fmt.Sprintf("  These nodes cost %s a month.\n", bill.Monthly.Text())
+	switch {
+	case bill.Unpriced == bill.Machines:
+		cost = "  The price of these nodes is unknown.\n"
+	case bill.Unpriced > 0:
+		cost = fmt.Sprintf("  These nodes cost at least %s a month: the price of %d is unknown.\n", bill.Monthly.Text(), bill.Unpriced)
+	}
+	if why := found.Unread(cluster.KindNodes, cluster.KindPods, cluster.KindPools); why != "" {
+		return fmt.Sprintf("  How many pods fit on no node that stays is unknown: %s.\n", why) + cost, nil
+	}
+	nodes := compare.NodesOf(h.Claims, h.Nodes)
+	for i := range nodes {
+		nodes[i].Condemned = true
+	}
+	found.Pools = slices.DeleteFunc(slices.Clone(found.Pools), func(p *karpv1.NodePool) bool {
+		return slices.ContainsFunc(h.Pools, func(o *karpv1.NodePool) bool { return o.Name == p.Name }) // even without nodes
+	})
+	held, err := compare.Hold(nodes, nil, found, time.Now())
+	if err != nil {
+		return "", err
+	}
+	without := 0
+	for _, n := range held {
+		for _, hold := range n.Holds {
+			if hold.Reason == plan.NoOtherPlace {
+				without++
+			}
+		}
+	}
+	return fmt.Sprintf("  Pods that will be pending, because no node that stays matches them: %d. Whether\n"+
+		"  other pods have room there is not checked.\n", without) + cost, nil
 }
 
 // writeHoldings lists the objects of lkeplan.

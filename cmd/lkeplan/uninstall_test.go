@@ -1,40 +1,53 @@
 package main
 
 import (
-	"context"
+	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// lists are the objects of a cluster, by their kinds.
-type lists map[string]string
-
-func (l lists) List(_ context.Context, _, kind string) ([]map[string]any, error) {
-	if l[kind] == "" {
-		return nil, nil
+func TestUninstallCountsPodsWithoutAnotherNode(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
 	}
-	var obj map[string]any
-	err := yaml.Unmarshal([]byte(l[kind]), &obj)
-	return []map[string]any{obj}, err
-}
-
-// TestUninstallNamesWhatBlocks a node that drains.
-func TestUninstallNamesWhatBlocks(t *testing.T) {
-	in := lists{
-		"NodeClaim": `{metadata: {name: web-1, deletionTimestamp: "2026-11-20T17:00:00Z"}, status: {nodeName: lke1},
-		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`,
-		"Node": `{metadata: {name: lke1}}`,
-		"Pod":  `{metadata: {namespace: shop, name: api-1, labels: {app: api}}, spec: {nodeName: lke1}}`,
-		"PodDisruptionBudget": `{metadata: {namespace: shop, name: api}, spec: {selector: {matchLabels: {app: api}}},
-		  status: {disruptionsAllowed: 0}}`,
+	labels := map[string]string{karpv1.NodePoolLabelKey: "a", "team": "web"}
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a-1", Labels: labels}}
+	claim.Status.NodeName = "n1"
+	leaves := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: labels}}
+	stays := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "system"}}
+	pod := func(name string, selector map[string]string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec: corev1.PodSpec{NodeName: "n1", NodeSelector: selector}}
 	}
-	const want = "the PodDisruptionBudget shop/api allows no eviction on node lke1"
-	if got := blocking(t.Context(), in); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	delete(in, "PodDisruptionBudget")
-	if got := blocking(t.Context(), in); got != "" {
-		t.Errorf("%q without a budget", got)
+	found := cluster.Snapshot{Nodes: []*corev1.Node{leaves, stays}, Pods: []*corev1.Pod{
+		pod("anywhere", nil), pod("web", map[string]string{"team": "web"}),
+	}}
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "empty"}}
+	pool.Spec.Template.Labels = map[string]string{"team": "web"}
+	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "default"}
+	found.Pools = []*karpv1.NodePool{pool}
+	h := migrate.Holdings{Claims: []*karpv1.NodeClaim{claim}, Nodes: found.Nodes, Pools: found.Pools}
+	unread := found
+	unread.Unlisted = []string{cluster.KindPods}
+	for _, tt := range []struct {
+		name  string
+		found cluster.Snapshot
+		want  string
+	}{
+		{"a label that no node has that stays", found, "matches them: 1."},
+		{"pods that cannot be listed", unread, "is unknown: Pods cannot be listed"},
+	} {
+		got, err := losses(h, tt.found, prices)
+		if err != nil || !strings.Contains(got, tt.want) || !strings.Contains(got, "The price of these nodes is unknown") {
+			t.Errorf("%s: %q, error %v; want %q", tt.name, got, err, tt.want)
+		}
 	}
 }

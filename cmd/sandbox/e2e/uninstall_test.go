@@ -48,7 +48,7 @@ func TestLeavingWithDrain(t *testing.T) {
 	t.Parallel()
 	s, c := inhabited(t)
 	said := s.ends(0, "uninstall", "--drain", "--yes")
-	mustContain(t, said, "NodePool a, 2 nodes", "NodePlan default/fleet is suspended", "nodes left: ", "kubectl delete crd")
+	mustContain(t, said, "NodePool a, 2 nodes", "These nodes cost $", "NodePlan default/fleet is suspended", "nodes left: ", "kubectl delete crd")
 	s.until("nothing is left", 10*time.Second, func(now state) bool { return now.empty() && len(s.pools()) == 0 })
 	c.stop()
 	s.withoutCRDs()
