@@ -4,7 +4,7 @@ package schemas
 var Buffer = Block{
 	Type:   "buffer",
 	Labels: []string{"name"},
-	Doc: "Spare capacity for future pods, so they do not wait for nodes. Compiles to a CapacityBuffer.",
+	Doc:    "Spare capacity for future pods, so they do not wait for nodes. Compiles to a CapacityBuffer.",
 	Object: &Object{APIVersion: "autoscaling.x-k8s.io/v1beta1", Kind: "CapacityBuffer"},
 	Args: []Arg{
 		objectName,
