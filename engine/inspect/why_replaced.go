@@ -127,7 +127,7 @@ func (w *reader) unrecorded() string {
 	if unread := w.Unread(cluster.KindPlans); unread != "" {
 		return "whether a commit lets Karpenter move the node is unknown: " + unread
 	}
-	return "whether a commit lets Karpenter move the node is unknown: the last plan of no NodePlan names the node"
+	return "whether a commit lets Karpenter move the node is unknown: no NodePlan names the node in its last plan"
 }
 
 // draining reports whether the pool of a claim is draining.
