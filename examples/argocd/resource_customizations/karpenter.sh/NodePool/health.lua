@@ -9,11 +9,14 @@ if obj.metadata.deletionTimestamp ~= nil then
 end
 
 local ready = nil
+local rolling = nil
 local complaints = ""
 if obj.status ~= nil and obj.status.conditions ~= nil then
   for _, c in ipairs(obj.status.conditions) do
     if c.type == "Ready" then
       ready = c
+    elseif c.type == "RolledOut" then
+      rolling = c
     elseif c.status == "False" then
       if complaints ~= "" then
         complaints = complaints .. "; "
@@ -39,6 +42,10 @@ end
 -- This is not a part of Ready: nodes were created and did not join.
 if complaints ~= "" then
   return health("Degraded", complaints)
+end
+if rolling ~= nil and (rolling.status == "False" or
+  (rolling.observedGeneration ~= nil and rolling.observedGeneration ~= obj.metadata.generation)) then
+  return health("Progressing", rolling.message)
 end
 if obj.status.nodes ~= nil then
   return health("Healthy", obj.status.nodes .. " nodes")
