@@ -200,12 +200,12 @@ func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[str
 	p := &places{known: map[string]bool{}}
 	for _, pool := range pools {
 		_, draining := pool.Annotations[schemas.AnnotationRemoval]
-		if leaving[pool.Name] || draining || !pool.DeletionTimestamp.IsZero() {
+		class := pool.Spec.Template.Spec.NodeClassRef // which its CRD requires
+		if leaving[pool.Name] || draining || !pool.DeletionTimestamp.IsZero() || class == nil {
 			continue
 		}
 		labels := scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
 		labels.Add(scheduling.NewLabelRequirements(pool.Spec.Template.Labels).Values()...)
-		class := pool.Spec.Template.Spec.NodeClassRef
 		labels.Add(scheduling.NewLabelRequirements(map[string]string{
 			karpv1.NodePoolLabelKey: pool.Name, karpv1.NodeClassLabelKey(class.GroupKind()): class.Name,
 		}).Values()...)

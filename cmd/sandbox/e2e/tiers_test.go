@@ -222,7 +222,6 @@ var tests = map[string][]tiered{
 		{name: "TestNodesOfTheExistingProviderStay"},
 		{name: "TestOptionalFeatures"},
 		{name: "TestPlannedMovesAreTheNodesThatGo"},
-		{name: "TestPoolThatGetsNoReplacementDoesNotDelayOthers"},
 		{name: "TestPodsAreDefaultedAsByTheAPIServer"},
 		{name: "TestPodsOfAllKindsGetNodes"},
 		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool"},
@@ -249,7 +248,6 @@ var tests = map[string][]tiered{
 		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise"},
 		{name: "TestVersionsOfNodesMoveByGitOnly/standard"},
 		{name: "TestWhyAgreesWithTheScheduler"},
-		{name: "TestUnhealthyNodesAreRepairedOneAtATime"},
 	},
 	tierMachine: {
 		{name: "TestAMachineWhosePowerIsCutJoins"},

@@ -6,7 +6,7 @@ pool "web" {
 
     budget {
       nodes   = 1
-      reasons = ["Drifed"] # want: Invalid NodePool: spec.disruption.budgets[0].reasons[0]: "Drifed" is not a supported value; supported values: "Underutilized", "Empty", "Drifted". Did you mean "Drifted"?
+      reasons = ["Drifed"] # want: Invalid NodePool: spec.disruption.budgets[0].reasons[0]: "Drifed" is not a supported value; supported values: "Underutilized", "Empty", "Drifted", "Unhealthy". Did you mean "Drifted"?
     }
   }
 }
