@@ -16,7 +16,7 @@ func TestMinimal(t *testing.T) {
 			", expireAfter: 720h}}\ndisruption: {consolidateAfter: 0s, consolidationPolicy: WhenEmptyOrUnderutilized, " +
 			"budgets: [{nodes: 10%}]}", template + "}}"},
 		{"an empty list is not the default", template + "}}\ndisruption: {consolidateAfter: 0s, budgets: []}",
-			template + "}}\ndisruption: {consolidateAfter: 0s, budgets: []}"},
+			template + "}}\ndisruption: {budgets: []}"},
 		{"one of several", template + "}}\ndisruption: {consolidateAfter: 5m, budgets: [{nodes: 10%}]}",
 			template + "}}\ndisruption: {consolidateAfter: 5m}"},
 		{"empty maps", template + "}, metadata: {labels: {}}}\nlimits: {}", template + "}}"},
