@@ -112,7 +112,7 @@ var rules = []rule{
 }
 
 // TestMachinesAreMadeWithoutSimulation: a simulation takes up to a minute and a lot of memory. In the controller, only the
-// reconciler of NodePlans runs one, in goroutines of its own. (linode, which makes the machines, imports nothing of engine.)
+// reconciler of NodePlans runs one, in its goroutines. (linode, which makes the machines, imports nothing of engine.)
 func TestMachinesAreMadeWithoutSimulation(t *testing.T) {
 	packages := packagesOf(t, ".")
 	files, err := filepath.Glob("engine/controller/*.go")

@@ -45,7 +45,8 @@ also of pools that do not change. diff runs Karpenter's consolidation before and
 after the change, for at most a minute, and counts the nodes that go only after
 it, also those that a pod which ends or a PodDisruptionBudget holds now. Pods that
 start later are not counted. diff uses the prices of the catalogue, and a NodePlan
-those of Linode. --no-consolidation leaves all that out: the nodes are then unknown.
+those that Linode had when the controller started. With --no-consolidation, diff
+leaves all that out, and the nodes are unknown.
 
 With --simulate, the report also shows which nodes the pods get before and after
 the change, and what these nodes cost. If a pod no longer gets a node, the report

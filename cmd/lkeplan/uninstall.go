@@ -160,17 +160,21 @@ func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster, report func(
 
 // blocking is migrate.Blocking.
 func blocking(ctx context.Context, in cluster.Lister) string {
+	unknown := func(why string) string { return "what blocks them is unknown: " + why }
 	h, err := migrate.ReadHoldings(ctx, in)
 	if err != nil {
-		return ""
+		return unknown(err.Error())
 	}
 	found, err := cluster.Load(ctx, in, cluster.KindNodes, cluster.KindPods, cluster.KindBudgets)
 	if err != nil {
-		return ""
+		return unknown(err.Error())
+	}
+	if why := found.Unread(cluster.KindNodes, cluster.KindPods, cluster.KindBudgets); why != "" {
+		return unknown(why)
 	}
 	held, err := compare.Hold(compare.NodesOf(h.Claims, h.Nodes), nil, found, time.Now())
 	if err != nil {
-		return ""
+		return unknown(err.Error())
 	}
 	on := map[string][]string{}
 	for _, n := range held {

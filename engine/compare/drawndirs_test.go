@@ -187,7 +187,7 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 			return err
 		}
 	}
-	for _, i := range head.Imports { // somebody else has applied it, also in another form
+	for _, i := range head.Imports { // another tool has applied it, also in another form
 		for _, o := range head.Objects {
 			if i.Kind != o.Kind() || i.Name != o.Name() {
 				continue

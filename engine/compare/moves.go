@@ -134,7 +134,7 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 	}
 	for _, m := range moved {
 		move := plan.Move{Node: m.Name, NodeName: joined[m.Name], Pool: m.Pool, Plan: m.Plan, Pods: m.Pods,
-			Saves: m.Saves.Monthly, Later: m.Later}
+			Saves: m.Saves.Monthly, When: m.When}
 		for _, to := range m.To {
 			move.To = append(move.To, to.Pool+" "+to.Plan)
 		}
@@ -312,7 +312,7 @@ func (w *Whole) readObjects(ctx context.Context, in View) (err error) {
 
 // Whole implements View: what this user may not list is unknown.
 func (l *live) Whole(ctx context.Context, buffers []map[string]any) (found Whole, err error) {
-	if err := found.readObjects(ctx, l); err != nil || found.Unknown != "" {
+	if err := found.readObjects(ctx, l); err != nil {
 		return found, forbidden(&found, err)
 	}
 	templates, err := templatesIn(ctx, l, slices.Concat(found.Buffers, buffers))
@@ -356,7 +356,7 @@ func forbidden(found *Whole, err error) error {
 // Whole implements View.
 func (t taken) Whole(ctx context.Context, _ []map[string]any) (found Whole, err error) {
 	switch err = found.readObjects(ctx, t); {
-	case err != nil || found.Unknown != "":
+	case err != nil:
 		return found, err
 	case len(t.Unlisted) > 0:
 		found.Unknown = fmt.Sprintf("the snapshot has no objects of kind %s", strings.Join(t.Unlisted, " and "))

@@ -227,7 +227,7 @@ func (c *countedWhole) Whole(ctx context.Context, buffers []map[string]any) (Who
 	return c.View.Whole(ctx, buffers)
 }
 
-// TestUnknownMovesAreRefused: by a guard of 0, whatever the reason is that they are unknown.
+// TestUnknownMovesAreRefused: by a guard of 0, for each reason why they are unknown.
 func TestUnknownMovesAreRefused(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
@@ -259,7 +259,7 @@ func TestUnknownMovesAreRefused(t *testing.T) {
 	}
 }
 
-// TestPinnedPricesDoNotHideMoves: Karpenter moves nodes by the prices of Linode, whatever a repository pins.
+// TestPinnedPricesDoNotHideMoves: Karpenter moves nodes by the prices of Linode, not by those that a repository pins.
 func TestPinnedPricesDoNotHideMoves(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {

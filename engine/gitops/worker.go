@@ -100,8 +100,8 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	return outcomeOf(o, err)
 }
 
-// longestComputation is how long a reconciliation computes at most, with what its steps may wait for. 500 pools with 5,000
-// nodes take a small part of it, also if Karpenter's disruption is simulated for as long as that may take.
+// longestComputation is how long a reconciliation computes at most, without what its steps may wait for. A simulation of
+// Karpenter's disruption takes at most a minute of it.
 const longestComputation = 5 * time.Minute
 
 // bounded runs a reconciliation. If it panics or takes too long, it ends with an error that names the step, and is retried:

@@ -25,8 +25,8 @@ type Move struct {
 	To               []string      // pool and plan type of the nodes that take its place; none if its pods fit on others
 	Pods             int           // that move, with those of other nodes of the same step
 	Saves            catalog.Money // a month, with other nodes of the same step
-	// Later: a PodDisruptionBudget, or a pod that ends, holds the node now.
-	Later bool `json:",omitempty"`
+	// When is a condition in words, such as "if ..."; "" if nothing else must happen.
+	When string `json:",omitempty"`
 }
 
 // Moves are what the disruption of Karpenter does after a change and not before it.
@@ -217,8 +217,8 @@ func (a attractor) concerns(other object) bool {
 }
 
 // excludes says of pods that run in another pool why the capacity cannot be for them, or else why it may be, as far as the
-// pools alone say; theirs are the offers that they admit. A taint counts, because pods tolerate the taints of their own pool. A label or a requirement does not: a pod
-// that selects no label runs anywhere.
+// pools alone say; theirs are the offers that they admit. A taint counts, because pods tolerate the taints of their own pool.
+// A label or a requirement does not: a pod that selects no label runs anywhere.
 func (a attractor) excludes(other object, theirs []Offer) (cannot, may string) {
 	if other.pool == nil {
 		return "", "the other pool is unknown"

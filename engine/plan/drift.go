@@ -18,7 +18,8 @@ import (
 )
 
 // Drifts compares objects of a cluster with the head, and returns the fields that other owners than the manager have set
-// to another value, or removed from a list or map that they own as a whole. The base is the last applied state, if known; it may be empty.
+// to another value, or removed from a list or map that they own as a whole. The base is the last applied state, if known; it
+// may be empty.
 func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, manager string) ([]Drift, error) {
 	applied := ByKey(base)
 	var drifts []Drift
@@ -128,6 +129,7 @@ type owners []owner
 type owner struct {
 	manager string
 	fields  *fieldpath.Set
+	leaves  *fieldpath.Set // the fields that no field in it is below
 }
 
 // ownersOf reads the managed fields of an object, without those of its status.
@@ -147,7 +149,7 @@ func ownersOf(obj map[string]any) (owners, error) {
 		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 			return nil, fmt.Errorf("%s: %w", entry.Manager, err)
 		}
-		all = append(all, owner{entry.Manager, set})
+		all = append(all, owner{entry.Manager, set, set.Leaves()})
 	}
 	return all, nil
 }
@@ -160,10 +162,10 @@ func (all owners) only(manager string) bool {
 // of returns the managers of the field at a path of flatten, sorted, and the path that they own: that of the field, or of
 // the map around it that is owned as a whole, such as the labels of a pool's template.
 func (all owners) of(path string) (who []string, owned fieldpath.Path) {
-	for owned = fieldPath(path); len(owned) > 0; owned = owned[:len(owned)-1] {
-		exact := len(owned) == len(fieldPath(path))
+	at := fieldPath(path)
+	for owned = at; len(owned) > 0; owned = owned[:len(owned)-1] {
 		for _, o := range all {
-			if exact && o.fields.Has(owned) || o.fields.Leaves().Has(owned) {
+			if o.leaves.Has(owned) || len(owned) == len(at) && o.fields.Has(owned) {
 				who = append(who, o.manager)
 			}
 		}

@@ -253,7 +253,7 @@ type nodeMove struct {
 	To    []string `json:"replaced_by,omitempty" doc:"Pool and plan type of the new nodes; absent if the pods fit on other nodes."`
 	Pods  int      `json:"pods" doc:"How many pods move, with those of other nodes that go in the same step."`
 	Saves amount   `json:"saves_monthly" doc:"In dollars, with other nodes that go in the same step."`
-	Later bool     `json:"later,omitempty" doc:"A PodDisruptionBudget, or a pod that ends, holds the node now. Karpenter moves the node afterwards."`
+	When  string   `json:"when,omitempty" doc:"What must happen before, such as the end of a pod that holds the node; absent if nothing must."`
 }
 
 type nodeCount struct {
@@ -353,7 +353,7 @@ func impactOf(im *plan.Impact) *impact {
 	}
 	r.Budget, r.Holds = budgetOf(im.Pace), holdsOf(im.Holds)
 	for _, m := range im.Moves {
-		r.Moves = append(r.Moves, nodeMove{m.Node, m.Plan, m.To, m.Pods, amount(Dollars(m.Saves)), m.Later})
+		r.Moves = append(r.Moves, nodeMove{m.Node, m.Plan, m.To, m.Pods, amount(Dollars(m.Saves)), m.When})
 	}
 	return r
 }

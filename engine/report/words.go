@@ -314,8 +314,8 @@ func (v escaper) move(m plan.Move) string {
 	case m.Saves < 0: // an overlay has other prices
 		text += fmt.Sprintf("; costs %s more a month", (-m.Saves).Text())
 	}
-	if m.Later {
-		text += "; a PodDisruptionBudget or a pod holds the node now"
+	if m.When != "" {
+		text += "; " + m.When
 	}
 	return text
 }

@@ -221,7 +221,7 @@ func (w *cluster) spareOf(nodes []Node) (total Spare, notes []string) {
 		return n
 	}
 	for i, b := range buffers {
-		text, all := "It needs no node of its own.", count(w.spare.pods, i)
+		text, all := "It needs no additional node.", count(w.spare.pods, i)
 		if len(only[b.Name]) > 0 {
 			text = fmt.Sprintf("It has %s that only buffers use, for %s a month: %s.", Count(len(only[b.Name]), "node"),
 				cost[b.Name].Monthly.Text(), refsText(only[b.Name]))

@@ -44,6 +44,7 @@ type store struct {
 	Budgets  []*policyv1.PodDisruptionBudget
 	// Templates are the objects to which Buffers refer.
 	Templates []Template
+	MostSpare int // how many pods Buffers may have; 0 for MaxPods
 	// Attachable is how many volumes of Linode nodes can attach, by their names. All claims of
 	// pods are for such volumes.
 	Attachable map[string]int
@@ -206,10 +207,14 @@ func (w statusWriter) Patch(_ context.Context, o client.Object, _ client.Patch, 
 	if !ok {
 		return nil
 	}
-	if n := ptr.Deref(b.Status.Replicas, 0); n > MaxPods {
-		return fmt.Errorf("%s has %d pods, more than the %d that can be simulated", bufferName(b), n, MaxPods)
-	}
 	w.store.Buffers[b.Namespace+"/"+b.Name] = b.DeepCopy()
+	all := 0
+	for _, buffer := range w.store.Buffers {
+		all += int(ptr.Deref(buffer.Status.Replicas, 0))
+	}
+	if most := cmp.Or(w.store.MostSpare, MaxPods); all > most { // before they are made
+		return fmt.Errorf("CapacityBuffers have %d pods, more than the %d that can be simulated", all, most)
+	}
 	return nil
 }
 

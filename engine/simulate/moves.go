@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -35,17 +34,23 @@ type Moved struct {
 	To      []NodeRef // the new nodes of the step; none if the pods fit on others
 	Pods    int       // of the step
 	Saves   Cost      // of the step
-	Later   bool      // once nothing holds the node any more that holds it now: see withoutHolds
+	When    string    // one of the constants; "" for now
 }
+
+// When a node goes, if not now.
+const (
+	WhenFree    = "once no PodDisruptionBudget and no pod that ends holds the node" // see withoutHolds
+	WhenRefused = "if Linode refuses the changed class"
+)
 
 // Moves are the nodes of a cluster that Karpenter's disruption removes or replaces with the objects after a change and not
 // with those before it. Disruption runs until nothing changes any more, once with each set of objects, and replaces nodes
 // that differ from their pool as well; these nodes, and those beyond the replicas of a pool, are not in the result, because
 // they are the direct effect of the change.
 //
-// Before and after are all NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the cluster, as the API server
-// stores them. Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and nothing else
-// changes. The error is that of the context if the time is up. Classes are ready, but those that the change creates
+// Before and after are all NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the cluster, as
+// the API server stores them. Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and
+// nothing else changes. The error is that of the context if the time is up. Classes are ready, but those that the change creates
 // or edits are as in the cluster before it, and may be ready or not after it.
 //
 // What can start a move, each with a row of TestMoves:
@@ -84,41 +89,36 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 			gates = []bool{true, false}
 		}
 	}
-	type world struct {
-		in              Live
-		gate            bool // NodeOverlays apply
-		unready, isFree bool // the edited classes, after the change; without holds
-	}
-	var worlds []world
-	for _, gate := range gates {
-		worlds = append(worlds, world{in: in, gate: gate})
-		if len(edited) > 0 {
-			worlds = append(worlds, world{in: in, gate: gate, unready: true})
-		}
-	}
+	clusters := []Live{in}
 	if free, held := withoutHolds(in); held {
-		for _, w := range slices.Clone(worlds) {
-			w.in, w.isFree = free, true
-			worlds = append(worlds, w)
-		}
+		clusters = append(clusters, free)
 	}
 	goes := map[string]Moved{}
-	for _, w := range worlds {
-		was, then, err := sides(ctx, func(ctx context.Context) (map[string]Moved, error) {
-			return disrupted(ctx, w.in, now, w.gate, classes{edited, nil}, before, before)
-		}, func(ctx context.Context) (map[string]Moved, error) {
-			if w.unready {
-				return disrupted(ctx, w.in, now, w.gate, classes{nil, edited}, before, after)
+	for i, in := range clusters {
+		for _, gate := range gates {
+			was, then, err := sides(ctx, func(ctx context.Context) (map[string]Moved, error) {
+				return disrupted(ctx, in, now, gate, classes{asFound: edited}, before, before)
+			}, func(ctx context.Context) (map[string]Moved, error) {
+				return disrupted(ctx, in, now, gate, classes{}, before, after)
+			})
+			if err != nil {
+				return nil, err
 			}
-			return disrupted(ctx, w.in, now, w.gate, classes{}, before, after)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for name, m := range then {
-			if !goesAnyway(was[name], m) && goes[name].Name == "" {
-				m.Later = w.isFree
-				goes[name] = m
+			add := func(then map[string]Moved, when string) {
+				for name, m := range then {
+					if !goesAnyway(was[name], m) && goes[name].Name == "" {
+						m.When = when
+						goes[name] = m
+					}
+				}
+			}
+			add(then, []string{"", WhenFree}[i])
+			if len(edited) > 0 {
+				refused, err := disrupted(ctx, in, now, gate, classes{unready: edited}, before, after)
+				if err != nil {
+					return nil, err
+				}
+				add(refused, WhenRefused)
 			}
 		}
 	}
@@ -133,23 +133,21 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 	return moved, nil
 }
 
-// goesAnyway reports whether a node that goes after a change goes without it as well. If it would get a replacement from elsewhere
-// without the change, it still runs perhaps because that is out of stock: then the change decides.
+// goesAnyway reports whether a node that goes after a change goes without it as well. If it gets a replacement from elsewhere
+// without the change, and still runs, its replacement may be out of stock, so that the change decides.
 func goesAnyway(was, then Moved) bool {
-	place := func(n NodeRef) string { return n.Pool + " " + n.Plan }
-	places := func(all []NodeRef) string {
-		var names []string
-		for _, n := range all {
-			names = append(names, place(n))
+	places := func(m Moved) (all []string) {
+		for _, n := range m.To {
+			all = append(all, n.Pool+" "+n.Plan)
 		}
-		slices.Sort(names)
-		return strings.Join(names, ",")
+		slices.Sort(all)
+		return all
 	}
 	switch was.Kind {
 	case "":
 		return false
 	case disrupt.Multi, disrupt.Single:
-		return len(was.To) == 0 || places(was.To) == places(then.To)
+		return len(was.To) == 0 || slices.Equal(places(was), places(then))
 	}
 	return true
 }
@@ -270,6 +268,9 @@ func (e *consolidation) incomplete() error {
 	return nil
 }
 
+// mostSpare is how many pods the buffers of a cluster may have. The controller simulates disruption with limited memory.
+const mostSpare = 10_000
+
 // newDisruption is a cluster as it is once its nodes have joined and those that are being deleted are gone.
 func newDisruption(in Live, now time.Time) (*consolidation, error) {
 	if in.Region == "" {
@@ -307,7 +308,7 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 	}
 	slices.Sort(w.others)
 	e.adopt(in)
-	w.store.Templates = in.Templates
+	w.store.Templates, w.store.MostSpare = in.Templates, mostSpare
 	return e, nil
 }
 

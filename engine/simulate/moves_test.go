@@ -123,7 +123,7 @@ func TestMoves(t *testing.T) {
 			[]string{"web g6-dedicated-8 -> g6-standard-2, saves $120"}, pool("web", `class = "dedicated", cpu = 8`)},
 		{"a class that may become unready", "2x1cpu,2Gi", web + "node_class \"own\" {}\n" + strings.Replace(dear, "node_class.d", "node_class.own", 1) + cheap("weight = 50"),
 			web + "node_class \"own\" {\n  tags = [\"team=a\"]\n}\n" + strings.Replace(dear, "node_class.d", "node_class.own", 1) + cheap("weight = 50"),
-			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24"}, web},
+			[]string{"web g6-dedicated-4 -> g6-standard-4, saves $24, " + simulate.WhenRefused}, web},
 		{"an overlay with a price", "1x1cpu,2Gi", wide("silver"), wide("silver") + overlay("cpu = 4", "0.001"),
 			[]string{"web g6-dedicated-2 -> g6-dedicated-4, saves $-36"}, ""},
 		{"another price of an overlay", "1x1cpu,2Gi", wide("silver") + overlay("cpu = 4", "9"), wide("silver") + overlay("cpu = 4", "0.001"),
@@ -209,7 +209,11 @@ func TestMoves(t *testing.T) {
 				for _, n := range m.To {
 					to = append(to, n.Plan)
 				}
-				got = append(got, fmt.Sprintf("%s %s -> %s, saves $%s", m.Pool, m.Plan, strings.Join(to, " "), m.Saves.Monthly))
+				text := fmt.Sprintf("%s %s -> %s, saves $%s", m.Pool, m.Plan, strings.Join(to, " "), m.Saves.Monthly)
+				if m.When != "" {
+					text += ", " + m.When
+				}
+				got = append(got, text)
 			}
 			if diff := gocmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -258,17 +262,17 @@ func TestWhatHoldsANodeForATimeDoesNotHideMoves(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		holds func(*simulate.Live)
-		want  string // "now", "later", or "" for no move
+		want  string // "now", when, or "" for no move
 	}{
 		{"nothing", func(*simulate.Live) {}, "now"},
-		{"a pod without a controller", owned(""), "later"},
-		{"a pod of a Job", owned("Job"), "later"},
+		{"a pod without a controller", owned(""), simulate.WhenFree},
+		{"a pod of a Job", owned("Job"), simulate.WhenFree},
 		{"a pod of a ReplicaSet, for good", owned("ReplicaSet"), ""},
 		{"a node, for good", func(in *simulate.Live) {
 			in.Nodes[0].Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"}
 		}, ""},
 		{"a budget that allows an eviction", budget(1, false), "now"},
-		{"a budget whose other pod waits", budget(1, true), "later"},
+		{"a budget whose other pod waits", budget(1, true), simulate.WhenFree},
 		{"a budget of zero, for good", budget(0, true), ""},
 	} {
 		in := simulate.Input{}
@@ -289,7 +293,7 @@ func TestWhatHoldsANodeForATimeDoesNotHideMoves(t *testing.T) {
 		}
 		got := ""
 		if len(moved) > 0 {
-			got = map[bool]string{true: "later", false: "now"}[moved[0].Later]
+			got = cmp.Or(moved[0].When, "now")
 		}
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q: %+v", tt.name, got, tt.want, moved)

@@ -77,13 +77,13 @@ spec:
 `
 )
 
-// foretold are the NodeClaims that a plan of a directory says Karpenter moves.
+// foretold are the NodeClaims that a plan of a directory says Karpenter moves, without a condition.
 func (s *sandbox) foretold(dir string) map[string]bool {
 	s.t.Helper()
 	out, err := s.command(bin(s.t, "lkeplan"), nil, "plan", "-o", "json", dir).Output()
 	var said struct {
 		Changes []struct {
-			Impact struct{ Moves []struct{ Node string } }
+			Impact struct{ Moves []struct{ Node, When string } }
 		} `json:"resource_changes"`
 	}
 	if json.Unmarshal(out, &said) != nil {
@@ -92,7 +92,9 @@ func (s *sandbox) foretold(dir string) map[string]bool {
 	nodes := map[string]bool{}
 	for _, c := range said.Changes {
 		for _, m := range c.Impact.Moves {
-			nodes[m.Node] = true
+			if m.When == "" {
+				nodes[m.Node] = true
+			}
 		}
 	}
 	return nodes

@@ -88,7 +88,7 @@ func (r *run) makeGroup(ctx context.Context, label, region string) (id int, err 
 type groupSeen struct {
 	members int
 	refused error
-	// again is what it said to another Linode while one of its own was being deleted; nil if that was gone at once.
+	// again is the error for another Linode while one of its Linodes was being deleted; nil if that was gone at once.
 	again  error
 	joined bool // another Linode was accepted while the deleted one was still there
 }

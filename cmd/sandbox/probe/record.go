@@ -133,7 +133,7 @@ var (
 	address = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|[0-9a-f]*:[0-9a-f:]+:[0-9a-f]+`)
 )
 
-// scrub takes out what is nobody else's business. A body that is not JSON leaves nothing.
+// scrub removes what identifies an account or a person. A body that is not JSON leaves nothing.
 func scrub(text []byte) json.RawMessage {
 	var value any
 	if json.Unmarshal(text, &value) != nil {
