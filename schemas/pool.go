@@ -52,7 +52,7 @@ var Disruption = Block{
 	Args: []Arg{
 		{Name: "policy", Path: "consolidationPolicy", Kind: String, Default: "WhenEmptyOrUnderutilized",
 			Doc: `Which nodes can be consolidated: "WhenEmpty", "WhenEmptyOrUnderutilized" or "Balanced".`},
-		{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration, Required: true,
+		{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration, Default: "0s",
 			Doc: `How long a node must be without new or removed pods before it can be consolidated, or "Never".`},
 	},
 	Blocks: []Block{Budget},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,8 +18,12 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
+// mostRequirements is how many requirements the CRD of NodeClaims allows.
+const mostRequirements = 100
+
 // nodeClaims validates the NodeClaim that Karpenter makes of a pool, as its API server does: a NodeClaim can be too large
-// although its pool is not.
+// although its pool is not, or have fewer values than minValues. Others are not validated, as the rules of its CRD are those
+// of a pool's template, and to compile them takes as long as to validate hundreds of pools.
 func nodeClaims(c *checker, p *pool) {
 	if c.refused(p) {
 		return
@@ -28,6 +33,10 @@ func nodeClaims(c *checker, p *pool) {
 	// Those of static pools have no requirement of plan types. Other rules report a lack of plan types.
 	template.IsStaticNodeClaim = p.static() || len(p.plans) == 0 || p.requirements.HasMinValues()
 	made := template.ToNodeClaim()
+	if len(made.Spec.Requirements) <= mostRequirements && !p.requirements.HasMinValues() &&
+		apivalidation.ValidateAnnotationsSize(made.Annotations) == nil {
+		return
+	}
 	made.TypeMeta = metav1.TypeMeta{APIVersion: schemas.Pool.Object.APIVersion, Kind: "NodeClaim"}
 	made.ObjectMeta = metav1.ObjectMeta{Name: p.Name, Labels: made.Labels, Annotations: made.Annotations}
 	var claim map[string]any
@@ -40,8 +49,11 @@ func nodeClaims(c *checker, p *pool) {
 		switch {
 		case strings.HasPrefix(err.Field, "metadata.annotations"):
 			path = "spec.template.metadata.annotations"
-		case err.Type == field.ErrorTypeTooMany && strings.HasPrefix(err.Field, "spec.requirements"):
+		case strings.HasPrefix(err.Field, "spec.requirements"):
 			path = "spec.template.spec.requirements"
+			if err.Type != field.ErrorTypeTooMany {
+				break
+			}
 			problem = fmt.Sprintf("%v, and it %s; Karpenter makes a requirement of each label", err.BadValue, err.Detail)
 		}
 		c.report(p.object.Addr, path, "The API server would refuse the NodeClaims of the pool: %s: %s. This pool never gets nodes.",
