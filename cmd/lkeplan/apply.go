@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
@@ -76,7 +76,7 @@ var errNoTerminal = errors.New("apply changes a cluster, and there is no termina
 	"apply a plan that \"lkeplan plan --out FILE\" has saved")
 
 func newApply(env *env) *cobra.Command {
-	a := application{Comparison: comparison.Comparison{Env: env, Base: "live"}, counts: map[apply.Event]int{}}
+	a := application{comparison: newComparison(env, "live"), counts: map[apply.Event]int{}}
 	a.wait = flags.Choice{Value: "ready", Of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
 		Use:     "apply [DIR | FILE]",
@@ -85,15 +85,15 @@ func newApply(env *env) *cobra.Command {
 		Example: applyExamples,
 		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.cmd, a.Args, a.started = cmd, args, time.Now()
+			a.cmd, a.Dirs, a.started = cmd, args, time.Now()
 			if isSaved(args) {
 				return a.saved(cmd.Context(), args[0])
 			}
 			return a.directory(cmd.Context())
 		},
 	}
-	a.Flags(cmd)
-	a.ClusterFlag(cmd)
+	a.flags(cmd)
+	a.clusterFlag(cmd)
 	cmd.Flags().BoolVar(&a.Prune, "prune", false,
 		"delete objects that were applied from this directory and are no longer in it")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
@@ -108,7 +108,7 @@ func newApply(env *env) *cobra.Command {
 			If:   func() bool { return !isSaved(cmd.Flags().Args()) },
 			Else: "cannot change a saved plan; pass it to lkeplan plan"},
 		{Flags: "timeout", If: func() bool { return a.wait.Value != "none" }, Else: "is for --wait ready or rolled"},
-	}, a.Uses())...)
+	}, a.uses())...)
 	return cmd
 }
 
@@ -122,7 +122,7 @@ func isSaved(args []string) bool {
 }
 
 type application struct {
-	comparison.Comparison
+	comparison
 	cmd      *cobra.Command
 	yes, all bool
 	force    []string // fields to overwrite
@@ -135,10 +135,10 @@ type application struct {
 
 // directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
-	if dir := a.Dir(); comparison.Missing(dir) {
+	if dir := a.Dir(); missing(dir) {
 		return fmt.Errorf("%s: no such file or directory", dir)
 	}
-	if !a.yes && flags.Terminal(a.Env.Stdin) == nil {
+	if !a.yes && flags.Terminal(a.env.Stdin) == nil {
 		return errNoTerminal
 	}
 	found, err := a.Run(ctx)
@@ -152,11 +152,11 @@ func (a *application) directory(ctx context.Context) error {
 	if err := a.judge(&found.Plan); err != nil {
 		return err
 	}
-	if err := a.print(a.Env.Stdout, shown, flags.Fine); err != nil {
+	if err := a.print(a.env.Stdout, shown, flags.Fine); err != nil {
 		return err
 	}
 	question := "Apply this to " + diag.OneLine(shown.Base.String()) + "?"
-	if err := confirm(ctx, a.Env, a.yes || shown.Empty(), question, "nothing was applied"); err != nil {
+	if err := confirm(ctx, a.env, a.yes || shown.Empty(), question, "nothing was applied"); err != nil {
 		return err
 	}
 	return a.execute(ctx, found.Cluster, found.Head, found.Comparison)
@@ -179,18 +179,18 @@ func (a *application) saved(ctx context.Context, name string) error {
 	head := saved.Result
 	before := head
 	before.Directory = saved.BaseDirectory
-	view := comparison.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Name, saved.OtherCluster))
+	view := diff.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Name, saved.OtherCluster))
 	now, err := compare.Live(ctx, head, a.Consolidating(view),
 		compare.LiveOptions{
 			Base: before, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
 			DryRun: cluster.DryRun,
 		})
 	if err != nil {
-		return comparison.Another(err)
+		return diff.Another(err)
 	}
 	err = saved.Fresh(now.Plan)
 	if stale, ok := errors.AsType[compare.StaleError](err); ok {
-		return cmp.Or(writeStale(a.Env.Stderr, stale), error(flags.Stale))
+		return cmp.Or(writeStale(a.env.Stderr, stale), error(flags.Stale))
 	}
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err := a.judge(&now.Plan); err != nil {
 		return err
 	}
-	a.Args = []string{saved.Plan.Head.Ref} // for messages
+	a.Dirs = []string{saved.Plan.Head.Ref} // for messages
 	return a.execute(ctx, cluster, head, now)
 }
 
@@ -225,7 +225,7 @@ func (a *application) judge(p *plan.Plan) (err error) {
 	if _, waits := p.Waits(); !waits && !p.Refused() && p.Summary().Conflicts == 0 {
 		return nil
 	}
-	if err := a.print(a.Env.Stderr, before, flags.Refused); err != nil {
+	if err := a.print(a.env.Stderr, before, flags.Refused); err != nil {
 		return err
 	}
 	return flags.Refused
@@ -233,16 +233,16 @@ func (a *application) judge(p *plan.Plan) (err error) {
 
 // print writes a plan as text.
 func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) error {
-	opts := a.About(a.cmd)
-	opts.All, opts.Width, opts.ASCII = a.all, flags.Columns(stream, a.Env.Getenv), !flags.Unicode(a.Env.Getenv)
-	opts.Color, opts.Apply = flags.Colored(stream, a.Env.Getenv), flags.CommandLine(a.cmd, "apply", nil, a.Args)
+	opts := a.about(a.cmd)
+	opts.All, opts.Width, opts.ASCII = a.all, flags.Columns(stream, a.env.Getenv), !flags.Unicode(a.env.Getenv)
+	opts.Color, opts.Apply = flags.Colored(stream, a.env.Getenv), flags.CommandLine(a.cmd, "apply", nil, a.Dirs)
 	return reports.Write(diag.Plain(stream), "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
 }
 
 // execute applies a comparison, and waits as --wait says.
 func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result,
 	found compare.Comparison) error {
-	fmt.Fprintf(a.Env.Stderr, "Applying to the cluster %s (%s)\n", head.Cluster.Name, cluster.Place())
+	fmt.Fprintf(a.env.Stderr, "Applying to the cluster %s (%s)\n", head.Cluster.Name, cluster.Place())
 	deleted, err := apply.Run(ctx, apply.TakingBack(cluster, a.taken), found, a.show)
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 		text += fmt.Sprintf("; %s draining, apply with --prune again to delete each pool that has no nodes left",
 			diag.Counted(n, "pool"))
 	}
-	fmt.Fprintf(a.Env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
+	fmt.Fprintf(a.env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
 }
 
@@ -334,15 +334,15 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 			page.Line(4, "%s", text)
 		}
 	}
-	if _, err := io.WriteString(a.Env.Stderr, page.String()); err != nil {
+	if _, err := io.WriteString(a.env.Stderr, page.String()); err != nil {
 		return err
 	}
 	status := flags.CommandLine(a.cmd, "status", []string{"kubeconfig", "context"}, nil)
-	fmt.Fprintf(a.Env.Stderr, "To see what is waiting: %s\n", diag.ShellLine(status...))
-	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To compare again: %s\n", diag.ShellLine(slices.Insert(look, 2, "--base", "live")...))
-	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", diag.ShellLine(slices.Insert(wait, 2, "--yes", "--wait",
+	fmt.Fprintf(a.env.Stderr, "To see what is waiting: %s\n", diag.ShellLine(status...))
+	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Dirs)
+	fmt.Fprintf(a.env.Stderr, "To compare again: %s\n", diag.ShellLine(slices.Insert(look, 2, "--base", "live")...))
+	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Dirs)
+	fmt.Fprintf(a.env.Stderr, "To wait again: %s\n", diag.ShellLine(slices.Insert(wait, 2, "--yes", "--wait",
 		a.wait.Value)...))
 	return flags.ErrReported
 }
@@ -351,10 +351,10 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 func (a *application) takeOver(ctx context.Context, cluster *kube.Cluster, head compile.Result, found compare.Comparison) error {
 	var owners migrate.Owners
 	err := apply.TakeOver(ctx, cluster, head, found.Targets, func(t apply.Taken) {
-		fmt.Fprintf(a.Env.Stdout, "%-15s %-24s taken over from %s\n", t.Key.Kind, t.Key.Name, diag.OneLine(strings.Join(t.From, ", ")))
+		fmt.Fprintf(a.env.Stdout, "%-15s %-24s taken over from %s\n", t.Key.Kind, t.Key.Name, diag.OneLine(strings.Join(t.From, ", ")))
 		owners.Add(t.Key.String(), t.Owners)
 	})
-	printOwners(a.Env.Stdout, owners)
+	printOwners(a.env.Stdout, owners)
 	return err
 }
 
@@ -371,5 +371,5 @@ func (a *application) show(p apply.Progress) {
 			what += fmt.Sprintf("; %s overwritten, was set by %s", diag.OneLine(c.Path), diag.OneLine(c.Owner))
 		}
 	}
-	fmt.Fprintf(a.Env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)
+	fmt.Fprintf(a.env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)
 }

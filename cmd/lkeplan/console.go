@@ -17,11 +17,12 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
 func newConsole(env *env) *cobra.Command {
 	var (
-		src         source
+		src         revision.Options
 		expressions []string
 	)
 	cmd := &cobra.Command{
@@ -45,7 +46,7 @@ Without DIR, console reads the working directory.`,
   echo 'between(4, 32)' | lkeplan console clusters/prod`,
 		Args: flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(cmd.Context(), args)
+			fsys, opts, err := flags.Open(cmd.Context(), src, args)
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ Without DIR, console reads the working directory.`,
 			return err
 		},
 	}
-	src.Flags(cmd)
+	flags.SourceFlags(cmd, &src)
 	cmd.Flags().StringArrayVarP(&expressions, "expression", "e", nil, "evaluate `EXPRESSION` and exit; may be repeated")
 	return cmd
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -77,11 +77,12 @@ const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --recursive --affected clusters`
 
 func newDiff(env *env) *cobra.Command {
-	d := comparison.Comparison{Env: env, Reads: true}
+	d := newComparison(env, "")
+	d.Reads = true
 	var (
 		detailed bool
 		out      flags.Output
-		some     comparison.Selection
+		some     diff.Selection
 	)
 	cmd := &cobra.Command{
 		Use:     "diff [DIR...]",
@@ -89,37 +90,37 @@ func newDiff(env *env) *cobra.Command {
 		Long:    diffHelp,
 		Example: diffExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d.Args = args
-			if gone := comparison.Missing(d.Dir()) && d.InGit(); some.Several(args) || gone {
-				return d.RunSeveral(cmd, some, detailed, &out, nil)
+			d.Dirs = args
+			if gone := missing(d.Dir()) && d.InGit(); some.Several(args) || gone {
+				return d.runSeveral(cmd, some, detailed, &out, nil)
 			}
 			found, err := d.Run(cmd.Context())
 			if err != nil {
 				return err
 			}
-			verdict := found.Verdict(detailed)
-			if err := out.Write(env.Data(), env.Getenv, found.Report(verdict), d.About(cmd)); err != nil {
+			verdict := verdictOf(found.Plan, detailed)
+			if err := out.Write(env.Data(), env.Getenv, found.ReportOf(int(verdict)), d.about(cmd)); err != nil {
 				return err
 			}
 			return verdict.AsError()
 		},
 	}
-	d.Flags(cmd)
-	d.AtFlag(cmd)
+	d.flags(cmd)
+	d.atFlag(cmd)
 	cmd.Flags().StringVar(&d.Base, "base", "",
 		"compare with `BASE`: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: the commit where the branch "+
 			"left the main branch)")
-	d.NodesFlag(cmd)
-	d.ClusterFlag(cmd)
+	d.nodesFlag(cmd)
+	d.clusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
 		"also show the deletion of objects that were applied from this directory and are no longer in it; diff "+
 			"deletes nothing")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
-	some.Flags(cmd)
+	selectionFlags(cmd, &some)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
 		"skip directories that the change does not affect")
 	out.Add(cmd)
-	flags.RejectUnused(cmd, slices.Concat(d.Uses(), d.NodesUses(), out.Uses())...)
+	flags.RejectUnused(cmd, slices.Concat(d.uses(), d.nodesUses(), out.Uses())...)
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
@@ -45,7 +46,7 @@ func newDoctor(env *flags.Env) *cobra.Command {
 				return err
 			}
 			p := inspect.Installation{
-				Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now,
+				Cluster: cluster, Name: name, Version: compile.Release(flags.Version()), Now: time.Now,
 				Instances: env.Getenv("KARPENTER_MODE") == schemas.ModeInstance,
 				Region:    env.Getenv("LINODE_REGION"), Endpoint: env.Getenv("CLUSTER_ENDPOINT"),
 			}

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -230,7 +230,7 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 		detailed, pending bool
 		out               flags.Output
 	)
-	d := comparison.Comparison{Env: env, Base: "live"}
+	d := newComparison(env, "live")
 	cmd := &cobra.Command{
 		Use:     "diff NAME [DIR] | NAME --pending",
 		Short:   "Show what a NodePlan would change",
@@ -248,17 +248,17 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 			if err := compareAsNodePlan(cmd.Context(), env, &from, &d, args[0]); err != nil {
 				return err
 			}
-			d.Args = args[1:]
+			d.Dirs = args[1:]
 			found, err := d.Run(cmd.Context())
 			if err != nil {
 				return err
 			}
-			verdict := found.Verdict(detailed)
-			report := found.Report(verdict)
+			verdict := verdictOf(found.Plan, detailed)
+			report := found.ReportOf(int(verdict))
 			if report.Digest, err = found.Plan.Digest(); err != nil {
 				return err
 			}
-			about := d.About(cmd)
+			about := d.about(cmd)
 			about.Apply = nil // the NodePlan does
 			if err := out.Write(env.Data(), env.Getenv, report, about); err != nil {
 				return err
@@ -266,7 +266,7 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 			return verdict.AsError()
 		},
 	}
-	d.Flags(cmd)
+	d.flags(cmd)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of the NodePlan (default: that of the context)")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	cmd.Flags().BoolVar(&pending, "pending", false, "show the change that the controller has planned and not yet applied")
@@ -374,7 +374,7 @@ func writePending(p *diag.Page, np *lkeplanv1alpha1.NodePlan, c pendingChange) {
 }
 
 // compareAsNodePlan makes a comparison that of a NodePlan.
-func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags, d *comparison.Comparison, name string) error {
+func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags, d *comparison, name string) error {
 	cluster, np, err := from.get(ctx, name)
 	if err != nil {
 		return err
@@ -387,14 +387,14 @@ func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags,
 		flags.Say(env.Stderr, "Values of Secret %s are not read: pass those that the directory needs with --var.",
 			strings.Join(secrets, ", "))
 	}
-	d.Given(vars)
+	d.Source.Vars = append(vars, d.Source.Vars...)
 	d.Prune = np.Spec.Prune == nil || *np.Spec.Prune
 	d.Owner = ownerOf(np)
 	return nil
 }
 
-func ownerOf(np *lkeplanv1alpha1.NodePlan) *comparison.Owner {
-	return &comparison.Owner{
+func ownerOf(np *lkeplanv1alpha1.NodePlan) *diff.Owner {
+	return &diff.Owner{
 		Label:   kube.LabelValue(kube.NodePlanOwner, np.Namespace, np.Name),
 		Applied: nodeplan.InventoryOf(np.Status.Inventory).Has,
 		Ignore:  nodeplan.Ignored(np.Spec.DriftIgnore),

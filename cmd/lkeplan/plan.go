@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -40,12 +41,12 @@ const planExamples = `  lkeplan plan clusters/prod
   lkeplan plan --recursive --out plans/ clusters`
 
 func newPlan(env *env) *cobra.Command {
-	d := comparison.Comparison{Env: env, Base: "live"}
+	d := newComparison(env, "live")
 	var (
 		detailed bool
 		out      flags.Output
 		saved    planFile
-		some     comparison.Selection
+		some     diff.Selection
 	)
 	cmd := &cobra.Command{
 		Use:     "plan [DIR...]",
@@ -53,9 +54,9 @@ func newPlan(env *env) *cobra.Command {
 		Long:    planHelp,
 		Example: planExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d.Args = args
+			d.Dirs = args
 			if some.Several(args) {
-				return d.RunSeveral(cmd, some, detailed, &out, saved.saveEach)
+				return d.runSeveral(cmd, some, detailed, &out, saved.saveOne)
 			}
 			found, err := d.Run(cmd.Context())
 			if err != nil {
@@ -65,31 +66,31 @@ func newPlan(env *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			verdict := found.Verdict(detailed)
-			r := found.Report(verdict)
+			verdict := verdictOf(found.Plan, detailed)
+			r := found.ReportOf(int(verdict))
 			r.Digest = digest
-			if err := out.Write(env.Data(), env.Getenv, r, d.About(cmd)); err != nil {
+			if err := out.Write(env.Data(), env.Getenv, r, d.about(cmd)); err != nil {
 				return err
 			}
-			if err := saved.save(&d, found); err != nil {
+			if err := saved.save(env.Stderr, &d.Comparison, found); err != nil {
 				return err
 			}
 			return verdict.AsError()
 		},
 	}
-	d.Flags(cmd)
-	d.AtFlag(cmd)
-	d.ClusterFlag(cmd)
+	d.flags(cmd)
+	d.atFlag(cmd)
+	d.clusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
 		"also plan the deletion of objects that were applied from this directory and are no longer in it; apply deletes them")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
-	some.Flags(cmd)
+	selectionFlags(cmd, &some)
 	out.Add(cmd)
 	saved.reports = &out.Files
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
 	flag.Usage = "save the plan to `FILE`; FORMAT=FILE, such as html=plan.html, writes a report to FILE instead; may be repeated"
-	flags.RejectUnused(cmd, append(d.Uses(), out.Uses()...)...)
+	flags.RejectUnused(cmd, append(d.uses(), out.Uses()...)...)
 	return cmd
 }
 
@@ -119,7 +120,7 @@ func (f *planFile) Set(text string) error {
 }
 
 // save writes the plan, if --out names a file.
-func (f *planFile) save(d *comparison.Comparison, found comparison.Compared) error {
+func (f *planFile) save(messages io.Writer, d *diff.Comparison, found diff.Compared) error {
 	if f.name == "" {
 		return nil
 	}
@@ -136,31 +137,23 @@ func (f *planFile) save(d *comparison.Comparison, found comparison.Compared) err
 	if found.Plan.Refused() {
 		message = "saved to %s; a guard refuses the plan, so it cannot be applied\n"
 	}
-	fmt.Fprintf(d.Env.Stderr, message, f.name)
+	fmt.Fprintf(messages, message, f.name)
 	return nil
 }
 
-// saveEach writes the plan of each of several directories to a file in a directory.
-func (f *planFile) saveEach(all []*comparison.Branch) error {
-	if f.name == "" {
+// saveOne writes the plan of one of several directories to a file in a directory.
+func (f *planFile) saveOne(b *diff.Branch, messages io.Writer) error {
+	if f.name == "" || b.Err != nil {
 		return nil
 	}
-	for _, b := range all {
-		if b.Err != nil {
-			continue
-		}
-		if err := b.Outside(); err != nil {
-			return err
-		}
-		one := planFile{name: filepath.Join(f.name, filepath.FromSlash(b.Member.Dir)+".plan")}
-		if err := os.MkdirAll(filepath.Dir(one.name), 0o755); err != nil {
-			return err
-		}
-		if err := one.save(&b.Comparison, b.Found); err != nil {
-			return err
-		}
+	if err := b.Outside(); err != nil {
+		return err
 	}
-	return nil
+	one := planFile{name: filepath.Join(f.name, filepath.FromSlash(b.Member.Dir)+".plan")}
+	if err := os.MkdirAll(filepath.Dir(one.name), 0o755); err != nil {
+		return err
+	}
+	return one.save(messages, &b.Comparison, b.Found)
 }
 
 func newShow(env *env) *cobra.Command {

@@ -12,12 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/render"
+	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
 const renderHelp = `Compile and check a directory, and print its Kubernetes objects. The same input
@@ -72,14 +73,14 @@ func newRender(env *env) *cobra.Command {
 			return r.run(cmd.Context(), args)
 		},
 	}
-	r.src.Flags(cmd)
+	flags.SourceFlags(cmd, &r.src)
 	r.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	r.target.Flag(cmd, "target", "", "add the annotations that `TOOL` needs: argocd for Argo CD, or plain for no annotations")
 	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed if a directory compiles to no objects")
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
 		"print the variables for the UI of Argo CD, and no objects")
 	flags.OutDir(cmd, &r.dir)
-	r.some.Flags(cmd)
+	selectionFlags(cmd, &r.some)
 	flags.RejectUnused(cmd, flags.Use{
 		Flags: "var var-file catalog output out-dir allow-empty", If: func() bool { return !r.announce },
 		Else: "is for objects, and --announce-parameters prints none",
@@ -89,12 +90,12 @@ func newRender(env *env) *cobra.Command {
 
 type rendering struct {
 	env            *env
-	src            source
+	src            revision.Options
 	output, target flags.Choice
 	dir            string
 	allowEmpty     bool
 	announce       bool
-	some           comparison.Selection
+	some           diff.Selection
 }
 
 func (r *rendering) run(ctx context.Context, args []string) error {
@@ -104,7 +105,7 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 	if err := askArgo(&r.src, r.target.Value, r.announce, r.env); err != nil {
 		return err
 	}
-	fsys, opts, err := r.src.Directory(ctx, args)
+	fsys, opts, err := flags.Open(ctx, r.src, args)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (r *rendering) several(ctx context.Context, args []string) error {
 		return errors.New("several directories need -o dir --out-dir DIR, which writes each to its own directory: the objects " +
 			"of two clusters in one stream would be applied to one cluster")
 	}
-	members, err := r.some.Members(ctx, &r.src, args, nil)
+	members, err := r.some.Members(ctx, r.src, args, nil)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func writeYAML(w io.Writer, manifests []map[string]any) error {
 }
 
 // askArgo reads the parameters of an Application, if Argo CD runs the command.
-func askArgo(s *source, target string, announce bool, env *env) error {
+func askArgo(s *revision.Options, target string, announce bool, env *env) error {
 	if target != "argocd" && !announce {
 		return nil
 	}
@@ -201,7 +202,7 @@ func askArgo(s *source, target string, announce bool, env *env) error {
 }
 
 // allowsEmpty reports whether the Application can have no objects.
-func allowsEmpty(s *source) bool { return s.Argo != nil && s.Argo.AllowEmpty }
+func allowsEmpty(s *revision.Options) bool { return s.Argo != nil && s.Argo.AllowEmpty }
 
 // announceParameters prints the variables of a directory in the format of Argo CD.
 func announceParameters(env *env, fsys fs.FS, opts config.Options) error {

@@ -15,11 +15,11 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
 type (
 	env     = flags.Env
-	source  = flags.Source
 	outcome = flags.Outcome
 )
 
@@ -184,7 +184,7 @@ func completeArguments(cmd *cobra.Command) {
 // variables completes --var with the names of the directory's variables. A
 // directory that cannot be read has none.
 func variables(cmd *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
-	fsys, opts, err := (&source{}).Directory(cmd.Context(), args[:min(len(args), 1)])
+	fsys, opts, err := flags.Open(cmd.Context(), revision.Options{}, args[:min(len(args), 1)])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

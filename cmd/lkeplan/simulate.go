@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/podsource"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -77,8 +77,8 @@ const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
 type simulateSettings struct {
-	comparison comparison.Comparison
-	pods       podsource.Flags
+	comparison comparison
+	pods       podsource.Sources
 	detailed   bool
 	settle     bool
 	keep       string
@@ -88,7 +88,7 @@ type simulateSettings struct {
 
 func newSimulate(env *flags.Env) *cobra.Command {
 	s := simulateSettings{
-		comparison: comparison.Comparison{Env: env},
+		comparison: newComparison(env, ""),
 		bound:      flags.Choice{Value: "min", Of: []string{"min", "max"}},
 		output:     flags.Choice{Value: "text", Of: []string{"text", "json", "markdown"}},
 	}
@@ -99,12 +99,12 @@ func newSimulate(env *flags.Env) *cobra.Command {
 		Example: simulateExamples,
 		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.comparison.Args = args
+			s.comparison.Dirs = args
 			return s.run(cmd.Context(), env)
 		},
 	}
-	s.comparison.SourceFlags(cmd)
-	s.pods.Add(cmd, "")
+	flags.SourceFlags(cmd, &s.comparison.Source)
+	podFlags(cmd, &s.pods, "")
 	flags.ClusterFlags(cmd, env, &s.comparison.Access)
 	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
@@ -115,7 +115,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 		"exit with 2 if there are changes: the result differs from that of --base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	based := func() bool { return s.comparison.Base != "" }
-	flags.RejectUnused(cmd, s.pods.Use(),
+	flags.RejectUnused(cmd, lkeUse(&s.pods),
 		flags.Use{Flags: flags.OfCluster, If: s.pods.Live, Else: "is for --workloads live: without it no cluster is read"},
 		flags.Use{Flags: "base", If: based, Else: "is empty; leave it out"},
 		flags.Use{Flags: "keep", If: func() bool { return s.keep != "" }, Else: "is empty; leave it out"},
@@ -172,7 +172,7 @@ const reportAfter = 3 * time.Second
 
 // report simulates the head, and the base if there is one. The notes are about the input.
 func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, prices *catalog.Catalog, in simulate.Input,
-	notes []string, compiled comparison.Compared, against plan.Revision) (r simulate.Report, err error) {
+	notes []string, compiled diff.Compared, against plan.Revision) (r simulate.Report, err error) {
 	head, err := simulate.Run(ctx, in)
 	if err != nil {
 		return r, err

@@ -45,7 +45,7 @@ The exit code is 1 if a run fails, or if the directory has no run.`
 
 func newTest(env *flags.Env) *cobra.Command {
 	var (
-		src    flags.Source
+		src    revision.Options
 		filter []string
 	)
 	output := flags.Choice{Value: "text", Of: []string{"text", "json", "junit"}}
@@ -58,7 +58,7 @@ func newTest(env *flags.Env) *cobra.Command {
   lkeplan test -o junit clusters/prod > tests.xml`,
 		Args: flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(cmd.Context(), args)
+			fsys, opts, err := flags.Open(cmd.Context(), src, args)
 			if err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func newTest(env *flags.Env) *cobra.Command {
 			return write(env, output.Value, testrun.NewReport(dir, outcomes), opts.Root)
 		},
 	}
-	src.Flags(cmd)
+	flags.SourceFlags(cmd, &src)
 	cmd.Flags().StringArrayVar(&filter, "filter", nil, "run only tests with `TEXT` in their name; may be repeated")
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd

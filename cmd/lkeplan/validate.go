@@ -13,22 +13,22 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/podlint"
+	"github.com/lkeplan/lkeplan/engine/podsource"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
 func newValidate(env *env) *cobra.Command {
 	var (
-		src    source
-		some   comparison.Selection
-		pods   podsource.Flags
+		src    revision.Options
+		some   diff.Selection
+		pods   podsource.Sources
 		access kube.Access
 		strict bool
 	)
@@ -72,13 +72,13 @@ their subdirectories. It skips directories without a cluster block.`,
 				return fmt.Errorf("--pods and --workloads are for one directory, not %d: name one", len(args))
 			}
 			if some.Several(args) {
-				members, err := some.Members(cmd.Context(), &src, args, nil)
+				members, err := some.Members(cmd.Context(), src, args, nil)
 				if err != nil {
 					return err
 				}
 				return validateSeveral(cmd.Context(), env, output.Value, strict, members)
 			}
-			fsys, opts, err := src.Directory(cmd.Context(), args)
+			fsys, opts, err := flags.Open(cmd.Context(), src, args)
 			if err != nil {
 				return err
 			}
@@ -104,13 +104,13 @@ their subdirectories. It skips directories without a cluster block.`,
 			return nil
 		},
 	}
-	src.Flags(cmd)
-	some.Flags(cmd)
-	pods.Add(cmd, "")
+	flags.SourceFlags(cmd, &src)
+	selectionFlags(cmd, &some)
+	podFlags(cmd, &pods, "")
 	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "report warnings as errors")
-	flags.RejectUnused(cmd, pods.Use(),
+	flags.RejectUnused(cmd, lkeUse(&pods),
 		flags.Use{Flags: flags.OfCluster, If: pods.Live, Else: "is for --workloads live: without it no cluster is read"})
 	return cmd
 }
@@ -219,7 +219,7 @@ func inventory(compiled compile.Result) string {
 
 // checkPods checks pods and pools together. Checked is text for people: how many pods, and
 // which rules were skipped.
-func checkPods(ctx context.Context, env *env, flags *podsource.Flags, access kube.Access, compiled compile.Result,
+func checkPods(ctx context.Context, env *env, flags *podsource.Sources, access kube.Access, compiled compile.Result,
 ) (found hcl.Diagnostics, checked string, err error) {
 	pods, err := flags.Read(ctx, env.Stdin, access)
 	if err == nil {

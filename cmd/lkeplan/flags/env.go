@@ -2,7 +2,6 @@ package flags
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -56,7 +56,7 @@ func (o Outcome) AsError() error {
 }
 
 // ErrReported is returned by commands that have printed their error.
-var ErrReported = errors.New("reported")
+var ErrReported = diff.ErrReported
 
 // Report prints diagnostics. It returns ErrReported if one of them is an error.
 func Report(env *Env, compiled compile.Result, diags hcl.Diagnostics) error {

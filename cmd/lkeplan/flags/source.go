@@ -16,11 +16,8 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// A Source is the directory that a command reads, and the values of its variables.
-type Source struct{ revision.Options }
-
-// Flags adds the flags for variables and the catalogue.
-func (s *Source) Flags(cmd *cobra.Command) {
+// SourceFlags adds the flags for variables and the catalogue of the directory that a command reads.
+func SourceFlags(cmd *cobra.Command, s *revision.Options) {
 	cmd.Flags().StringArrayVar(&s.Vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 	cmd.Flags().StringArrayVar(&s.VarFiles, "var-file", nil, "read variables from `FILE`; may be repeated")
 	Catalog(cmd, &s.Catalog)
@@ -57,18 +54,15 @@ func OneDirectory(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Directory returns the file system and the options to compile the directory that is
-// the only argument, or else the working directory.
-func (s *Source) Directory(ctx context.Context, args []string) (fs.FS, compile.Options, error) {
+// Open returns the file system and the options to compile the directory that is the only argument, or else the working
+// directory.
+func Open(ctx context.Context, s revision.Options, args []string) (fs.FS, compile.Options, error) {
 	dir := "."
 	if len(args) > 0 {
 		dir = args[0]
 	}
-	return s.Open(ctx, dir, Release())
+	return s.Open(ctx, dir, compile.Release(Version()))
 }
-
-// Release is that of this program, for required_version.
-func Release() string { return compile.Release(compile.Version()) }
 
 // ClusterFlags adds the flags that choose the cluster that a command connects to.
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {

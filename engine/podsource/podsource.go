@@ -1,5 +1,4 @@
-// Package podsource has the flags that name pods, and reads the pods: from a few characters, manifests, a cluster or a
-// snapshot of a cluster.
+// Package podsource reads the pods of a simulation: from a few characters, manifests, a cluster or a snapshot of a cluster.
 //
 // It simulates nothing.
 package podsource
@@ -15,9 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -32,82 +28,60 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Flags are the flags as they were given.
-type Flags struct {
-	pods      []string
-	workloads []string // paths, live or snapshot:FILE
+// Sources name pods.
+type Sources struct {
+	Pods      []string // of --pods
+	Workloads []string // of --workloads: paths, live or snapshot:FILE
 	Most      bool     // autoscalers at their upper bound
-	lke       bool     // add LKE's own DaemonSets if no source has them
+	LKE       bool     // add LKE's own DaemonSets if no source has them
 	implied   bool     // the command reads the cluster or snapshot for another purpose, too
 }
 
-// Sources of --workloads that are not paths.
+// The workloads that are not paths.
 const (
-	sourceLive     = "live"
-	sourceSnapshot = "snapshot:"
+	Live     = "live" // the pods of the cluster
+	Snapshot = "snapshot:"
 )
 
-// Add adds the flags. They "use" pods: in the help of apply, "add pods" would read as if apply created them. Only, such
-// as "only with --simulate", is when the command accepts the flags; "" if it always does.
-func (f *Flags) Add(cmd *cobra.Command, only string) {
-	if only != "" {
-		only = "; " + only
-	}
-	cmd.Flags().StringArrayVar(&f.pods, "pods", nil,
-		"use N pods with these requests: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1"+only+"; may be repeated")
-	cmd.Flags().StringArrayVar(&f.workloads, "workloads", nil,
-		"use the pods in `SOURCE`: a manifest, a directory of manifests, \"-\" (standard input), \"live\" (the cluster), or "+
-			"snapshot:FILE"+only+"; may be repeated")
-	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
-		"also use the DaemonSets that LKE installs on each node, unless --workloads contains them"+only+
-			"; --lke-daemonsets=false leaves them out")
-	_ = cmd.RegisterFlagCompletionFunc("workloads", completeSource) // fails only for an unknown flag
+// OfCluster are the pods of the cluster.
+func OfCluster() Sources { return Sources{Workloads: []string{Live}, implied: true} }
+
+// OfSnapshot are the pods of a snapshot that the command reads anyway: it may have none.
+func OfSnapshot(file string) Sources {
+	return Sources{Workloads: []string{Snapshot + file}, implied: true}
 }
 
-// completeSource completes the sources that are not paths, next to the names of files.
-func completeSource(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{sourceLive, sourceSnapshot}, cobra.ShellCompDirectiveDefault
-}
+// Live reports whether the pods of the cluster are named.
+func (s *Sources) Live() bool { return slices.Contains(s.Workloads, Live) }
 
-// Live are the flags of the pods of the cluster.
-func Live() Flags { return Flags{workloads: []string{sourceLive}, implied: true} }
-
-// Implied are the flags of the pods of a snapshot that the command reads anyway: it may have none.
-func Implied(snapshot string) Flags {
-	return Flags{workloads: []string{sourceSnapshot + snapshot}, implied: true}
-}
-
-// Live reports whether the flags name the pods of the cluster.
-func (f *Flags) Live() bool { return slices.Contains(f.workloads, sourceLive) }
-
-// snapshots are the files of snapshots that the flags name.
-func (f *Flags) snapshots() (names []string) {
-	for _, source := range f.workloads {
-		if name, ok := strings.CutPrefix(source, sourceSnapshot); ok {
+// snapshots are the files of the snapshots.
+func (s *Sources) snapshots() (names []string) {
+	for _, source := range s.Workloads {
+		if name, ok := strings.CutPrefix(source, Snapshot); ok {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// paths are the manifests and directories that the flags name.
-func (f *Flags) paths() []string {
-	return slices.DeleteFunc(slices.Clone(f.workloads), func(source string) bool {
-		return source == sourceLive || strings.HasPrefix(source, sourceSnapshot)
+// paths are the manifests and directories.
+func (s *Sources) paths() []string {
+	return slices.DeleteFunc(slices.Clone(s.Workloads), func(source string) bool {
+		return source == Live || strings.HasPrefix(source, Snapshot)
 	})
 }
 
-// ofCluster reports whether the pods are those of a cluster: now, or when a snapshot was taken.
-func (f *Flags) ofCluster() bool { return f.Live() || len(f.snapshots()) > 0 }
+// OfCluster reports whether the pods are those of a cluster: now, or when a snapshot was taken.
+func (s *Sources) OfCluster() bool { return s.Live() || len(s.snapshots()) > 0 }
 
 // check reports sources that exclude each other or can be read in two ways.
-func (f *Flags) check() error {
-	_, err := os.Lstat(sourceLive)
-	switch snapshots := f.snapshots(); {
-	case f.Live() && !f.implied && err == nil:
+func (s *Sources) check() error {
+	_, err := os.Lstat(Live)
+	switch snapshots := s.snapshots(); {
+	case s.Live() && !s.implied && err == nil:
 		return errors.New("--workloads live is the cluster, and there is a file of that name: write ./live for the file; " +
 			"for the cluster, run lkeplan in another directory")
-	case f.Live() && len(snapshots) > 0:
+	case s.Live() && len(snapshots) > 0:
 		return errors.New("--workloads: write live or snapshot:FILE, not both: both have all pods of a cluster")
 	case len(snapshots) > 1:
 		return fmt.Errorf("--workloads names two snapshots, %s and %s; name one", snapshots[0], snapshots[1])
@@ -117,21 +91,13 @@ func (f *Flags) check() error {
 	return nil
 }
 
-// Use says when --lke-daemonsets has an effect.
-func (f *Flags) Use() flags.Use {
-	return flags.Use{
-		Flags: "lke-daemonsets", If: func() bool { return f.Given() && !f.ofCluster() },
-		Else: "is for --pods and manifests: a cluster and its snapshot have their own DaemonSets",
-	}
-}
+// Manifests reports whether manifests are named, which can have autoscalers.
+func (s *Sources) Manifests() bool { return len(s.paths()) > 0 }
 
-// Manifests reports whether the flags name manifests, which can have autoscalers.
-func (f *Flags) Manifests() bool { return len(f.paths()) > 0 }
+// Given reports whether pods are named.
+func (s *Sources) Given() bool { return len(s.Pods)+len(s.Workloads) > 0 }
 
-// Given reports whether the flags name pods.
-func (f *Flags) Given() bool { return len(f.pods)+len(f.workloads) > 0 }
-
-// Pods are what the flags name.
+// Pods are the pods of all sources.
 type Pods struct {
 	found    workload.Found
 	live     *workload.Shapes
@@ -143,26 +109,26 @@ type Pods struct {
 }
 
 // Read reads the pods.
-func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (p Pods, err error) {
-	if !f.Given() {
+func (s *Sources) Read(ctx context.Context, stdin io.Reader, access kube.Access) (p Pods, err error) {
+	if !s.Given() {
 		return p, errNone
 	}
-	if err := f.check(); err != nil {
+	if err := s.check(); err != nil {
 		return p, err
 	}
-	p.lke = f.lke && !f.ofCluster()
+	p.lke = s.LKE && !s.OfCluster()
 	var given []manifests.Object
-	for _, name := range f.paths() {
+	for _, name := range s.paths() {
 		found, err := p.manifests(name, stdin)
 		if err != nil {
 			return p, fmt.Errorf("--workloads %s: %w", name, err)
 		}
 		given = append(given, found...)
 	}
-	if p.found, err = workload.Read(given, f.Most); err != nil {
+	if p.found, err = workload.Read(given, s.Most); err != nil {
 		return p, fmt.Errorf("--workloads %w", err)
 	}
-	for _, text := range f.pods {
+	for _, text := range s.Pods {
 		load, err := workload.ParsePods(text)
 		if err != nil {
 			return p, fmt.Errorf("--pods %w", err)
@@ -174,23 +140,23 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 		p.Notes = append(p.Notes, "Warning: pods may be missing or differ: "+missing+".")
 	}
 	p.Notes = append(p.Notes, p.found.Notes...)
-	if err := f.cluster(ctx, access, &p); err != nil {
+	if err := s.cluster(ctx, access, &p); err != nil {
 		return p, err
 	}
 	groups := len(p.found.Workloads) + len(p.found.DaemonSets)
 	if p.snapshot != nil {
 		groups += len(p.snapshot.Shapes.Pods) + len(p.snapshot.Shapes.DaemonSets)
 	}
-	if groups == 0 && !f.Live() && !f.implied { // the wrong files
-		return p, fmt.Errorf("--workloads %s: there are no pods in it. %s", strings.Join(f.workloads, ", "), strings.Join(p.Notes, " "))
+	if groups == 0 && !s.Live() && !s.implied { // the wrong files
+		return p, fmt.Errorf("--workloads %s: there are no pods in it. %s", strings.Join(s.Workloads, ", "), strings.Join(p.Notes, " "))
 	}
 	return p, nil
 }
 
 // cluster reads the pods of a cluster.
-func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error {
-	switch snapshots := f.snapshots(); {
-	case f.Live():
+func (s *Sources) cluster(ctx context.Context, access kube.Access, p *Pods) error {
+	switch snapshots := s.snapshots(); {
+	case s.Live():
 		cluster, err := kube.Connect(access)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package comparison
+package diff
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -52,7 +51,7 @@ func (d *Comparison) compileBase(
 func (d *Comparison) lastApplied(
 	ctx context.Context, c *Compared, opts compile.Options,
 ) (before compile.Result, rules plan.Revision, err error) {
-	before, against, own, err := d.configuration(ctx, c, d.rules, opts)
+	before, against, own, err := d.configuration(ctx, c, d.Rules, opts)
 	switch {
 	case err != nil:
 		return before, rules, fmt.Errorf("read guards and policies: %w\nor read them from another place with --guards git:REF "+
@@ -70,7 +69,7 @@ func (d *Comparison) configuration(
 ) (compiled compile.Result, against, rules plan.Revision, err error) {
 	kind, name, _ := strings.Cut(text, ":")
 	if kind == "dir" {
-		fsys, dirOpts, err := d.src.Directory(ctx, []string{name})
+		fsys, dirOpts, err := d.Source.Open(ctx, name, release())
 		if err != nil {
 			return compiled, against, rules, err
 		}
@@ -79,7 +78,7 @@ func (d *Comparison) configuration(
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, rules, d.checkBase(compiled, diags, name)
 	}
 	from := revision.Git{
-		Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Directory: c.Head.Directory, Getenv: d.Env.Getenv,
+		Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Directory: c.Head.Directory, Getenv: d.Getenv,
 		Edited: func(head source.Revision) (bool, error) { return revision.Edited(ctx, head, c.work, opts) },
 		Stays:  func(dir string) bool { return revision.HasCluster(c.work, dir) },
 	}
@@ -108,7 +107,7 @@ func (d *Comparison) checkBase(compiled compile.Result, diags hcl.Diagnostics, a
 	if !diags.HasErrors() {
 		return nil
 	}
-	if err := flags.Report(d.Env, compiled, diags); !errors.Is(err, flags.ErrReported) {
+	if err := d.Report(compiled, diags); !errors.Is(err, ErrReported) {
 		return err
 	}
 	return fmt.Errorf("the base, %s, has these errors; choose another with --base", against)

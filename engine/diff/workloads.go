@@ -1,4 +1,4 @@
-package comparison
+package diff
 
 import (
 	"cmp"
@@ -9,34 +9,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/podsource"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// workloadFlags adds the flags of simulated pods.
-func (d *Comparison) workloadFlags(cmd *cobra.Command) {
-	pods := "pods of the cluster"
-	if d.Base == "" { // the command has --base and --nodes, which can name a snapshot
-		pods = "pods of the cluster or snapshot"
-	}
-	cmd.Flags().BoolVar(&d.simulate, "simulate", false,
-		"simulate which nodes the pods get before and after the change, and what these nodes cost; without --pods and "+
-			"--workloads, simulate the "+pods)
-	d.pods.Add(cmd, "only with --simulate")
-}
-
 // workloads simulates pods before and after the change.
 func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	switch {
-	case !d.simulate && d.pods.Given():
+	case !d.Simulate && d.Pods.Given():
 		return errors.New("--pods and --workloads are for --simulate: add it")
-	case !d.simulate:
+	case !d.Simulate:
 		return nil
 	}
 	from, err := d.podsOf(c)
@@ -47,7 +33,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if d.member != nil {
 		access.Context = c.Head.Cluster.Name
 	}
-	pods, err := from.Read(ctx, d.Env.Stdin, access)
+	pods, err := from.Read(ctx, d.Stdin, access)
 	if d.member != nil && errors.Is(err, fs.ErrNotExist) {
 		c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so no pods are simulated.")
 		return nil
@@ -80,23 +66,23 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 }
 
 // podsOf returns the flags of the pods, or else the pods of the cluster that is compared.
-func (d *Comparison) podsOf(c *Compared) (podsource.Flags, error) {
-	if d.pods.Given() {
+func (d *Comparison) podsOf(c *Compared) (podsource.Sources, error) {
+	if d.Pods.Given() {
 		if d.member != nil {
-			return d.pods, errors.New("--pods and --workloads are for one directory: for several, the pods are those of the " +
+			return d.Pods, errors.New("--pods and --workloads are for one directory: for several, the pods are those of the " +
 				"clusters or snapshots that --base or --nodes names")
 		}
-		return d.pods, nil
+		return d.Pods, nil
 	}
 	for _, place := range []string{d.Base, d.Nodes} {
 		switch kind, name, _ := strings.Cut(place, ":"); kind {
 		case "live":
-			return podsource.Live(), nil
+			return podsource.OfCluster(), nil
 		case "snapshot":
-			return podsource.Implied(d.snapshotFile(name)), nil
+			return podsource.OfSnapshot(d.snapshotFile(name)), nil
 		}
 	}
-	return d.pods, nil
+	return d.Pods, nil
 }
 
 // simulateBoth simulates the pods before and after the change.

@@ -1,7 +1,6 @@
-// Package comparison has the flags that diff, plan and apply share, and compares one or
-// several directories with a base.
+// Package diff compares one or several directories with a base.
 //
-// A pull request becomes a comment in these steps: diff reads its flags and calls Comparison.Run. Package
+// A pull request becomes a comment in these steps: the command reads its flags and calls Comparison.Run. Package
 // engine/source finds the repository of the directory and the commit where the change begins; engine/compile
 // compiles the working tree, and the same directory in that commit. engine/compare puts both on the nodes of a
 // snapshot or a cluster, and engine/plan computes which fields, nodes and costs change. The guards of the base
@@ -9,7 +8,7 @@
 // cmd/lkeplan/starter/github.yml posts the Markdown as the comment.
 //
 // It does not write plans: package report does.
-package comparison
+package diff
 
 import (
 	"cmp"
@@ -17,48 +16,55 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/hashicorp/hcl/v2"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/podsource"
+	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// A Comparison is one run of diff or plan. It compares the working tree of a directory,
-// the head, with a base.
-type Comparison struct {
-	Env    *flags.Env
-	src    flags.Source
-	Args   []string
-	Base   string
-	Nodes  string // where to count nodes, if the base has none: live or snapshot:FILE
-	Name   string // of the cluster, if it is not the one that the directory names
-	Access kube.Access
-	rules  string // where to read guards and policies, if the base has none
-	Prune  bool
-	Reads  bool             // nothing is applied afterwards
-	at     time.Time        // zero: now
-	Allow  []string         // permissions for changes that guards refuse
-	Owner  *Owner           // the NodePlan that applies the directory; nil for lkeplan apply
-	member *revision.Member // nil for a single directory
+// ErrReported is returned instead of errors that Comparison.Report has written.
+var ErrReported = errors.New("reported")
 
-	simulate bool // simulate pods on both sides
-	still    bool // do not simulate the consolidation that the change starts
-	pods     podsource.Flags
+// A Comparison compares the working tree of a directory, the head, with a base.
+type Comparison struct {
+	Source revision.Options // values for the variables of the directory, and its catalogue
+	Dirs   []string         // none: the working directory
+	Base   string           // git:REF, dir:PATH, plan:FILE, snapshot:FILE or live; "": where the change begins
+	Nodes  string           // where to count nodes, if the base has none: live or snapshot:FILE
+	Name   string           // of the cluster, if it is not the one that the directory names
+	Rules  string           // where to read guards and policies, if the base has none
+	Access kube.Access
+	Prune  bool
+	Reads  bool      // nothing is applied afterwards
+	At     time.Time // when budgets and freezes are evaluated; zero: now
+	Allow  []string  // permissions for changes that guards refuse
+	Owner  *Owner    // the NodePlan that applies the directory; nil for lkeplan apply
+
+	Simulate             bool // simulate pods on both sides
+	WithoutConsolidation bool // do not simulate the consolidation that the change starts
+	Pods                 podsource.Sources
+
+	Stdin  io.Reader
+	Getenv func(string) string
+	// Report writes the diagnostics of a configuration. It returns ErrReported if one of them is an error.
+	Report func(compile.Result, hcl.Diagnostics) error
+
+	member *revision.Member // nil for a single directory
 }
 
 // Owner is the part of a NodePlan that a comparison needs.
@@ -78,55 +84,6 @@ func (k Owner) keepsObject(removed []config.Removal) func(config.Object) bool {
 	}
 }
 
-// Given adds values of variables, NAME=VALUE. --var takes precedence.
-func (d *Comparison) Given(vars []string) { d.src.Vars = append(vars, d.src.Vars...) }
-
-// SourceFlags adds the flags of the configuration.
-func (d *Comparison) SourceFlags(cmd *cobra.Command) { d.src.Flags(cmd) }
-
-// Flags adds the flags of a comparison.
-func (d *Comparison) Flags(cmd *cobra.Command) {
-	d.SourceFlags(cmd)
-	flags.ClusterFlags(cmd, d.Env, &d.Access)
-	only := ""
-	if d.Base == "" { // the command has --base
-		only = "; only with --base live, snapshot:FILE or plan:FILE"
-	}
-	cmd.Flags().StringVar(&d.rules, "guards", "",
-		"read guards and policies from `BASE`: git:REF or dir:PATH"+only+" (default: "+
-			"the commit where the branch left the main branch)")
-	d.workloadFlags(cmd)
-	cmd.Flags().BoolVar(&d.still, "no-consolidation", false,
-		"do not simulate consolidation: the nodes that Karpenter removes or replaces because other capacity is cheaper or has "+
-			"room are then unknown")
-	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
-		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
-}
-
-// AtFlag adds the flag --at, for commands that apply nothing: with apply, another time would bypass
-// a freeze.
-func (d *Comparison) AtFlag(cmd *cobra.Command) {
-	cmd.Flags().Func("at",
-		"evaluate disruption budgets and freezes (times without changes) at `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
-		func(text string) (err error) {
-			if d.at, err = time.Parse(time.RFC3339, text); err != nil {
-				return errors.New("write it like 2026-11-20T17:00:00Z")
-			}
-			return nil
-		})
-}
-
-// Uses says when flags have an effect: some are for some bases only.
-func (d *Comparison) Uses() []flags.Use {
-	return []flags.Use{
-		{Flags: "pods workloads lke-daemonsets", If: func() bool { return d.simulate }, Else: "works only with --simulate: add --simulate"},
-		d.pods.Use(),
-		{Flags: flags.OfCluster, If: func() bool { return kindOf(d.Base) == "live" || d.Nodes == "live" || d.pods.Live() },
-			Else: "is for --base live, --nodes live or --workloads live: without one of them no cluster is read"},
-		{Flags: "prune", If: d.ofCluster, Else: "is for a cluster as the base: --base live or snapshot:FILE"},
-	}
-}
-
 // Compared is the result of a comparison.
 type Compared struct {
 	Head, Base         compile.Result    // base: the last applied configuration, if it is known
@@ -140,35 +97,15 @@ type Compared struct {
 	work               fs.FS             // from which head was compiled
 }
 
-// Report is the plan with its warnings and picture.
-func (c Compared) Report(verdict flags.Outcome) reports.Report {
+// ReportOf is the plan with its warnings and picture.
+func (c Compared) ReportOf(exitCode int) report.Report {
 	cluster := c.Head.Cluster.Name
 	if cluster == "" && c.Cluster != nil {
 		cluster = c.Cluster.Place()
 	}
-	return reports.Report{
-		Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict), Picture: c.picture, Cluster: cluster,
+	return report.Report{
+		Plan: c.Plan, Diagnostics: c.warnings, ExitCode: exitCode, Picture: c.picture, Cluster: cluster,
 	}
-}
-
-// About describes the subject of a report.
-func (d *Comparison) About(cmd *cobra.Command) reports.Options {
-	root, _ := d.src.Place(d.Dir())
-	return reports.Options{
-		Target: strings.Join(d.Args, ","), Version: flags.Version(), Path: flags.PathFrom(root),
-		Apply: flags.CommandLine(cmd, "apply", flags.Shared(), d.Args),
-	}
-}
-
-// Verdict is the exit code after the plan was printed.
-func (c Compared) Verdict(detailed bool) flags.Outcome {
-	switch {
-	case c.Plan.Refused(), c.Plan.Summary().Conflicts > 0:
-		return flags.Refused
-	case detailed && !c.Plan.Empty():
-		return flags.Changes
-	}
-	return flags.Fine
 }
 
 // Run compiles head and base, compares them, and evaluates the guards.
@@ -209,7 +146,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	}
 	now := d.Now()
 	switch {
-	case d.ofCluster():
+	case d.OfCluster():
 		against, err = d.withCluster(ctx, &c, compare.LiveOptions{
 			Prices: prices, Now: now, Prune: d.Prune, PruneNow: c.Rules.Guards.PruneNow,
 		})
@@ -249,7 +186,7 @@ func (c *Compared) prices() (*catalog.Catalog, error) {
 // Compile compiles head, and the base git:REF or dir:PATH if there is one. It compares
 // nothing.
 func (d *Comparison) Compile(ctx context.Context) (c Compared, against plan.Revision, err error) {
-	if kind := kindOf(d.Base); d.Base != "" && kind != "git" && kind != "dir" {
+	if kind := KindOf(d.Base); d.Base != "" && kind != "git" && kind != "dir" {
 		return c, against, fmt.Errorf("--base %s: write git:REF or dir:PATH", d.Base)
 	}
 	opts, err := d.compileHead(ctx, &c)
@@ -272,7 +209,7 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 		if d.member.Gone {
 			return opts, nil
 		}
-	} else if fsys, opts, err = d.src.Directory(ctx, d.Args); err != nil {
+	} else if fsys, opts, err = d.Source.Open(ctx, d.Dir(), release()); err != nil {
 		return opts, err
 	}
 	c.work = fsys
@@ -281,7 +218,7 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 		head.Inventory = d.Owner.Label
 	}
 	c.Head, c.warnings = head, diag.New(diags, head.Files)
-	return opts, flags.Report(d.Env, head, diags)
+	return opts, d.Report(head, diags)
 }
 
 // withCluster compares head with a cluster or a snapshot.
@@ -311,7 +248,7 @@ func (d *Comparison) identify(ctx context.Context, c *Compared) error {
 	if d.Owner != nil || d.member != nil && d.member.Gone {
 		return nil
 	}
-	repository, err := source.Open(ctx, d.Dir(), d.Env.Getenv)
+	repository, err := source.Open(ctx, d.Dir(), d.Getenv)
 	if errors.Is(err, source.ErrNoRepository) {
 		return nil
 	}
@@ -327,16 +264,19 @@ func (d *Comparison) identify(ctx context.Context, c *Compared) error {
 
 // Now is the time at which budgets and freezes are evaluated.
 func (d *Comparison) Now() time.Time {
-	if d.at.IsZero() {
+	if d.At.IsZero() {
 		return time.Now()
 	}
-	return d.at
+	return d.At
 }
+
+// release is that of this program, for required_version.
+func release() string { return compile.Release(compile.Version()) }
 
 // Dir is the directory that is compared.
 func (d *Comparison) Dir() string {
-	if len(d.Args) > 0 {
-		return d.Args[0]
+	if len(d.Dirs) > 0 {
+		return d.Dirs[0]
 	}
 	return "."
 }

@@ -1,4 +1,4 @@
-package comparison
+package diff
 
 import (
 	"context"
@@ -8,9 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -18,73 +15,50 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// ClusterFlag adds the flag --cluster.
-func (d *Comparison) ClusterFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.Name, "cluster", "", "`NAME` of the cluster (default: the name in the cluster block)")
-}
-
-// NodesFlag adds the flag --nodes.
-func (d *Comparison) NodesFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.Nodes, "nodes", "",
-		"count the affected nodes in `PLACE`: \"live\" (the cluster) or snapshot:FILE; only if the base is not a cluster")
-	_ = cmd.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"live", "snapshot:"},
-		cobra.ShellCompDirectiveDefault)) // fails only for an unknown flag
-}
-
-// NodesUses says when --nodes and --cluster have an effect.
-func (d *Comparison) NodesUses() []flags.Use {
-	return []flags.Use{
-		{Flags: "nodes", If: func() bool { return !d.ofCluster() },
-			Else: "is only for a base in git or a directory: with a cluster as the base, diff already counts its nodes"},
-		{Flags: "cluster", If: func() bool { return d.ofCluster() || d.Nodes != "" },
-			Else: "is the name of a cluster, and no cluster is read; to count nodes, write --nodes live or --nodes snapshot:FILE"},
-	}
-}
-
 // checkPlaces returns an error if a flag has a kind of place without its name.
 func (d *Comparison) checkPlaces() error {
 	names := map[string]string{
 		"snapshot": "the name of a file: snapshot:FILE", "plan": "the name of a file: plan:FILE",
 		"dir": "the path of a directory: dir:PATH", "git": "a commit, branch or tag: git:REF",
 	}
-	for _, flag := range [][2]string{{"base", d.Base}, {"nodes", d.Nodes}, {"guards", d.rules}} {
+	for _, flag := range [][2]string{{"base", d.Base}, {"nodes", d.Nodes}, {"guards", d.Rules}} {
 		kind, name, found := strings.Cut(flag[1], ":")
 		if needs := names[kind]; found && name == "" && needs != "" {
 			return fmt.Errorf("--%s %s needs %s", flag[0], flag[1], needs)
 		}
 	}
 	inGit := false
-	switch kindOf(d.Base) {
+	switch KindOf(d.Base) {
 	case "", "git", "dir":
 		inGit = true
 	case "plan", "live", "snapshot":
 	default:
 		return unknownBase(d.Base)
 	}
-	switch kind := kindOf(d.rules); {
-	case d.rules == "":
+	switch kind := KindOf(d.Rules); {
+	case d.Rules == "":
 	case inGit:
 		return errors.New("--guards needs --base live, --base snapshot:FILE or --base plan:FILE; with any other base, " +
 			"guards and policies are read from the base")
 	case kind != "git" && kind != "dir":
-		return fmt.Errorf("--guards %s: write git:REF or dir:PATH", d.rules)
+		return fmt.Errorf("--guards %s: write git:REF or dir:PATH", d.Rules)
 	}
 	return nil
 }
 
-// kindOf is the part of a place before the colon: live, or snapshot of snapshot:FILE.
-func kindOf(place string) string {
+// KindOf is the part of a place before the colon: live, or snapshot of snapshot:FILE.
+func KindOf(place string) string {
 	kind, _, _ := strings.Cut(place, ":")
 	return kind
 }
 
-// ofCluster reports whether the base is a cluster or a snapshot of one.
-func (d *Comparison) ofCluster() bool {
-	return kindOf(d.Base) == "live" || kindOf(d.Base) == "snapshot"
+// OfCluster reports whether the base is a cluster or a snapshot of one.
+func (d *Comparison) OfCluster() bool {
+	return KindOf(d.Base) == "live" || KindOf(d.Base) == "snapshot"
 }
 
 // InGit reports whether the base is a commit.
-func (d *Comparison) InGit() bool { return kindOf(d.Base) == "" || kindOf(d.Base) == "git" }
+func (d *Comparison) InGit() bool { return KindOf(d.Base) == "" || KindOf(d.Base) == "git" }
 
 // snapshotFile is the file of a snapshot: that of a directory, in a directory of snapshots, if several are compared.
 func (d *Comparison) snapshotFile(name string) string {
@@ -125,7 +99,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 
 // Consolidating is a view with which consolidation is simulated, unless the user leaves it out.
 func (d *Comparison) Consolidating(view compare.View) compare.View {
-	if d.still {
+	if d.WithoutConsolidation {
 		return compare.WithoutConsolidation(view)
 	}
 	return view
