@@ -59,3 +59,19 @@ func (first) ComputeCommands(_ context.Context, _ map[string]int, candidates ...
 	}
 	return []disruption.Command{{Candidates: candidates[:1]}}, nil
 }
+
+// TestDelayedMethodGetsTotals: Karpenter scores moves of pools with the policy Balanced by them.
+func TestDelayedMethodGetsTotals(t *testing.T) {
+	inner := &scoring{}
+	newDelayed(inner, clocktesting.NewFakeClock(worldStart)).SetNodePoolTotals(map[string]disruption.NodePoolTotals{"web": {}})
+	if len(inner.totals) != 1 {
+		t.Errorf("the method got %v", inner.totals)
+	}
+}
+
+type scoring struct {
+	disruption.Method
+	totals map[string]disruption.NodePoolTotals
+}
+
+func (s *scoring) SetNodePoolTotals(totals map[string]disruption.NodePoolTotals) { s.totals = totals }

@@ -156,24 +156,23 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	return cluster, nil
 }
 
-// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and maintenance
-// and count nodes as staticPools does, and the controllers that maintain the costs by which it scores moves (karpenter v1.15.0,
-// pkg/controllers/controllers.go).
+// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and maintenance,
+// count nodes as staticPools does and wait after a failure, and the controllers that maintain the costs by which it scores
+// moves (karpenter v1.15.0, pkg/controllers/controllers.go).
 func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, provider cloudprovider.CloudProvider,
 	recorder events.Recorder, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool) []controller.Controller {
 	cluster := c.static.cluster
 	costs := cost.NewClusterCost(ctx, provider, c)
 	methods := disruption.NewMethods(ctx, clk, cluster, c, p, provider, recorder, queue)
 	for i, method := range methods {
-		methods[i] = disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
+		ours := disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
 		switch method.(type) {
 		case *disruption.Repair:
-			methods[i] = newDelayed(repair{method, clk}, clk)
-		case *disruption.Drift:
-			methods[i] = newDelayed(method, clk)
+			ours = repair{method, clk}
 		case *disruption.StaticDrift:
-			methods[i] = countedDrift{method, c.static}
+			ours = countedDrift{method, c.static}
 		}
+		methods[i] = newDelayed(ours, clk)
 	}
 	all := []controller.Controller{
 		disruption.NewController(ctx, clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
