@@ -18,6 +18,7 @@
 package linode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -41,6 +42,8 @@ type Provider struct {
 	chooser  *Chooser
 	machines Machines
 	retired  instancetype.Retired
+
+	RepairAfter time.Duration // how long a node must not be ready before Karpenter replaces it; 0: the constant RepairAfter
 }
 
 // Machines are the Linodes of a cluster. LKE shows those of LKE's node pools.
@@ -129,11 +132,12 @@ const RepairAfter = 30 * time.Minute
 // RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE reports, or that are set when it
 // reports nothing. A kubelet that reports nothing ends no pod, so its node is not drained.
 func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
+	after := cmp.Or(p.RepairAfter, RepairAfter)
 	return []cloudprovider.RepairPolicy{
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: RepairAfter,
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: after,
 			TerminationGracePeriod: ptr.To(10 * time.Minute), Action: cloudprovider.ReplaceNode},
 		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, ReasonRegex: ".*",
-			TolerationDuration: RepairAfter, TerminationGracePeriod: ptr.To(time.Duration(0)), Action: cloudprovider.ReplaceNode},
+			TolerationDuration: after, TerminationGracePeriod: ptr.To(time.Duration(0)), Action: cloudprovider.ReplaceNode},
 	}
 }
 

@@ -125,9 +125,9 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 			"change of its template; 0 means no limit")
 	for name, delay := range map[string]*time.Duration{ // tests shorten them
 		"slot-timeout": &s.Timing.SlotTimeout, "unowned-grace": &s.Timing.Keep, "late-calls": &s.Timing.Late,
-		"maintenance-every": &s.Timing.Maintenance,
+		"maintenance-every": &s.Timing.Maintenance, "repair-after": &s.Karpenter.RepairAfter,
 	} {
-		f.DurationVar(delay, name, 0, "a field of controller.Timing; for tests")
+		f.DurationVar(delay, name, 0, "for tests")
 		cobra.CheckErr(f.MarkHidden(name))
 	}
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: feature gates, such as NodeOverlay,NodeRepair=false (default: all but NodeOverlay are on)")

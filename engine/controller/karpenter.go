@@ -58,6 +58,9 @@ type Karpenter struct {
 	BatchIdle time.Duration // time without a new pod before nodes are planned; 1s
 	BatchMax  time.Duration // the maximum of that wait; 2s
 	Gates     options.FeatureGates
+
+	RepairAfter time.Duration // how long a node must not be ready before it is replaced; linode.RepairAfter
+
 	// Quiet omits the metrics and status controllers: Karpenter registers their collectors
 	// globally, so a process can have them only once.
 	Quiet bool
@@ -100,6 +103,7 @@ func (c Karpenter) options() *options.Options {
 func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider,
 	store *nodeoverlay.InstanceTypeStore, recorder k8sevents.EventRecorder) (*state.Cluster, error) {
 	ctx = options.ToContext(ctx, settings.options())
+	provider.RepairAfter = settings.RepairAfter
 	clk := clock.RealClock{}
 	static := newStaticPools(mgr.GetClient(), recorder, clk)
 	plain := metrics.Decorate(tellingProvider{provider, static.refused})

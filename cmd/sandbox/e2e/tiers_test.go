@@ -222,6 +222,7 @@ var tests = map[string][]tiered{
 		{name: "TestNodesOfTheExistingProviderStay"},
 		{name: "TestOptionalFeatures"},
 		{name: "TestPlannedMovesAreTheNodesThatGo"},
+		{name: "TestPoolThatGetsNoReplacementDoesNotDelayOthers"},
 		{name: "TestPodsAreDefaultedAsByTheAPIServer"},
 		{name: "TestPodsOfAllKindsGetNodes"},
 		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool"},
@@ -248,6 +249,7 @@ var tests = map[string][]tiered{
 		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise"},
 		{name: "TestVersionsOfNodesMoveByGitOnly/standard"},
 		{name: "TestWhyAgreesWithTheScheduler"},
+		{name: "TestUnhealthyNodesAreRepairedOneAtATime"},
 	},
 	tierMachine: {
 		{name: "TestAMachineWhosePowerIsCutJoins"},
