@@ -168,6 +168,9 @@ func TestUnreadableObjectsAreLeftOut(t *testing.T) {
 		{"a value that is not a string", with("requirements: []", "requirements: [{key: a, operator: In, values: [1]}]"), []string{
 			"spec.template.spec.requirements[0].values[0]"}},
 		{"an unknown field", spec("      speed: 7\n"), []string{"spec.template.spec.speed", "there is no such field"}},
+		{"fields and values of older versions", spec("  disruption: {expireAfter: 720h, consolidationPolicy: WhenUnderutilized}\n"), []string{
+			"spec.disruption.expireAfter: Forbidden: there is no such field; write it as spec.template.spec.expireAfter",
+			"spec.disruption.consolidationPolicy: Unsupported value: \"WhenUnderutilized\""}},
 		{"a name that is too long for a label", with("name: a,", "name: "+strings.Repeat("a", 64)+","), []string{"its name has 64 characters, and the label of its nodes holds 63"}},
 		{"a name that Kubernetes refuses", with("name: a,", "name: A_b,"), []string{"NodePool A_b: metadata.name: Invalid value"}},
 		{"a name that is generated", with("name: a,", "generateName: a-,"), []string{"it has no name"}},

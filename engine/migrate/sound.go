@@ -70,24 +70,17 @@ func unsound(validator *kube.Validator, live map[string]any) string {
 	obj := maps.Clone(live)
 	obj["apiVersion"] = object.APIVersion
 	_, errs := validator.Validate(obj, nil)
-	var wrong field.ErrorList
-	for _, err := range errs {
-		if err.Type == field.ErrorTypeTypeInvalid || err.Type == field.ErrorTypeForbidden && err.Detail == kube.NoSuchField ||
-			strings.HasPrefix(err.Field, "metadata") && err.Field != "metadata.namespace" {
-			wrong = append(wrong, err)
-		}
-	}
-	if len(wrong) == 0 {
+	if !slices.ContainsFunc(errs, unwritable) { // compiling the HCL reports the other mistakes
 		err := comparable(validator, obj)
 		if err == nil {
 			return ""
 		}
-		if wrong = errs; len(wrong) == 0 {
+		if len(errs) == 0 {
 			return err.Error()
 		}
 	}
 	var texts []string
-	for _, err := range wrong {
+	for _, err := range errs {
 		text := err.Error()
 		if err.Detail == kube.NoSuchField && object == *schemas.Pool.Object {
 			text += moved(err.Field)
@@ -95,6 +88,12 @@ func unsound(validator *kube.Validator, live map[string]any) string {
 		texts = append(texts, text)
 	}
 	return strings.Join(slices.Compact(texts), "; ")
+}
+
+// unwritable reports whether no HCL can have what a mistake is about.
+func unwritable(err *field.Error) bool {
+	return err.Type == field.ErrorTypeTypeInvalid || err.Type == field.ErrorTypeForbidden && err.Detail == kube.NoSuchField ||
+		strings.HasPrefix(err.Field, "metadata") && err.Field != "metadata.namespace"
 }
 
 // moved is where a NodePool has a field of another version's; "" if it has none of that name.
