@@ -110,6 +110,7 @@ func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *co
 // declare declares everything that expressions in the directory can refer to.
 func (c *compiler) declare() {
 	c.report(load.CheckTerraform(c.dir.Blocks)...)
+	c.compareTypes()
 	c.declareMoves()
 	c.scope = eval.NewScope(c.run, c.roots(), c.functions)
 	for _, table := range []schemas.Block{schemas.Limits, schemas.Overlay, schemas.Buffer} {
