@@ -138,7 +138,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 // plan.
 func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
 	from := now
-	if opens, _ := plan.Opens(np); opens.After(now) {
+	if opens := plan.Opens(np); opens.After(now) {
 		from = opens
 	}
 	if most := now.Add(maxApprovalTime); from.Add(a.lasts).After(most) {
@@ -160,8 +160,8 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 		if slices.ContainsFunc(np.Status.Guards, func(g lkeplanv1alpha1.GuardStatus) bool {
 			return g.Status == string(plan.Waiting) && (guard == g.Permission || guard == g.Guard)
 		}) {
-			return given, fmt.Errorf("--guard %s: an approval cannot lift a window, and it can be given before the window starts; "+
-				"to apply the plan outside of it, change the window in an earlier commit", guard)
+			return given, fmt.Errorf("--guard %s: an approval cannot lift a window or a freeze, and it can be given before the time "+
+				"comes; to apply the plan sooner, change the window or the freeze in an earlier commit", guard)
 		}
 		if !slices.Contains(given.Guards, guard) {
 			return given, fmt.Errorf("--guard %s: the plan is refused by %s", guard, diag.OneLine(strings.Join(given.Guards, ", ")))
@@ -198,11 +198,8 @@ func stillBlocks(np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) (text
 			texts = append(texts, fmt.Sprintf("The plan still waits for an approval of %s.", diag.OneLine(g.Permission)))
 		}
 	}
-	switch opens, waits := plan.Opens(np); {
-	case waits && opens.IsZero():
-		texts = append(texts, "The plan still waits for a window, and none starts within a year. An approval cannot lift a window.")
-	case waits:
-		texts = append(texts, fmt.Sprintf("The plan still waits for a window, until %s. An approval cannot lift a window.", momentText(opens)))
+	if waits := plan.WaitsFor(np); waits != "" {
+		texts = append(texts, fmt.Sprintf("The plan still waits for %s. An approval does not change that.", waits))
 	}
 	return texts
 }

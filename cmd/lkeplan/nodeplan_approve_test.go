@@ -79,7 +79,7 @@ func TestEachSentenceOfApproveHelpHolds(t *testing.T) {
 			}
 			np := refused(window)
 			np.Status.Guards = np.Status.Guards[2:]
-			fails(t, all, np, "it waits until Mon 2026-11-30 21:00 UTC, and an approval cannot change that")
+			fails(t, all, np, "it waits for a window, until Mon 2026-11-30 21:00 UTC, and an approval cannot change that")
 			np.Status.Guards = nil
 			fails(t, all, np, "nothing refuses the plan")
 		},
@@ -136,8 +136,8 @@ func TestEachSentenceOfApproveHelpHolds(t *testing.T) {
 			if passes(a, digest, 7, now, plan.Verdict{Guard: plan.ChangeWindow, Status: plan.Waiting, Until: opens}) {
 				t.Error("it is applied outside the window")
 			}
-			if got := strings.Join(stillBlocks(np, a), "\n"); got != "The plan still waits for a window, until 2026-11-30 21:00 UTC. An "+
-				"approval cannot lift a window." {
+			if got := strings.Join(stillBlocks(np, a), "\n"); got != "The plan still waits for a window, until Mon 2026-11-30 21:00 UTC. An "+
+				"approval does not change that." {
 				t.Errorf("it says %q", got)
 			}
 			fails(t, approval{nodes: -1, guards: []string{"window:web"}}, np, "--guard window:web: an approval cannot lift a window")

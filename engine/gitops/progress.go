@@ -13,7 +13,11 @@ import (
 func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	var why []string
 	for _, v := range p.Verdicts {
-		if v.Status == plan.Waiting {
+		switch {
+		case v.Status != plan.Waiting:
+		case v.Guard == plan.Frozen:
+			why = append(why, fmt.Sprintf("Freeze %s: %s", v.Addr, v.Detail))
+		default:
 			why = append(why, v.Detail)
 		}
 	}

@@ -42,7 +42,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 			})
 		}
 	}
-	if opens, _ := plan.Opens(np); !opens.IsZero() {
+	if opens := plan.Opens(np); !opens.IsZero() {
 		np.Status.NextWindow = statusMoment(opens)
 	}
 	np.Status.Drift = nil

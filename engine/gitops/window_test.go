@@ -11,6 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -76,9 +77,9 @@ func TestRefusedPlanNamesItsWindow(t *testing.T) {
 	p.node("web")
 	p.guardedPools(guards, "two", "web")
 	o, opens := p.after(time.Minute), time.Date(2026, 11, 30, 21, 0, 0, 0, time.UTC)
-	until, waits := plan.Opens(p.np)
-	if o.reason != lkeplanv1alpha1.ReasonGuarded || !waits || !until.Equal(opens) || !p.np.Status.NextWindow.Time.Equal(opens) {
-		t.Errorf("%s; it waits %t until %s; the status has %s: %s", o.reason, waits, until, p.np.Status.NextWindow, o.message)
+	until := plan.Opens(p.np)
+	if o.reason != lkeplanv1alpha1.ReasonGuarded || !until.Equal(opens) || !p.np.Status.NextWindow.Time.Equal(opens) {
+		t.Errorf("%s; it waits until %s; the status has %s: %s", o.reason, until, p.np.Status.NextWindow, o.message)
 	}
 	p.approve()
 	if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonOutsideWindow || p.np.Status.Approval == nil || p.has("web") != "one" {
@@ -96,7 +97,13 @@ func TestChangeWaitsForEndOfFreeze(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "", "")
 	p.guardedPools(freeze, "two", "db", "web")
 	o := p.after(time.Minute)
-	p.is(o, lkeplanv1alpha1.ReasonOutsideWindow, "are frozen until Sun 2026-11-22 11:00 UTC. lkeplan applies it at Sun 2026-11-22 11:00 UTC.", "", "")
+	p.is(o, lkeplanv1alpha1.ReasonOutsideWindow, "Freeze day: Changes that replace or delete nodes are frozen until Sun 2026-11-22 11:00 UTC. lkeplan applies it at Sun 2026-11-22 11:00 UTC.", "", "")
+	if state := nodeplan.State(p.np); state != nodeplan.Frozen {
+		t.Errorf("the state is %q", state)
+	}
+	if waits := plan.WaitsFor(p.np); waits != "the end of the freeze day, until Sun 2026-11-22 11:00 UTC" {
+		t.Errorf("it waits for %q", waits)
+	}
 	if !o.inProgress || o.stalled || !o.waitUntil.Equal(ends) {
 		t.Errorf("it waits as %+v", o)
 	}

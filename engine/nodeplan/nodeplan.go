@@ -24,6 +24,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -106,6 +107,7 @@ const (
 	Ready     = "ready"
 	Waiting   = "waits for approval"
 	Delayed   = "waits for window"
+	Frozen    = "frozen"  // until a freeze ends
 	Stalled   = "stalled" // until a user changes something
 	Failing   = "failing" // and retried
 	Working   = "working"
@@ -134,6 +136,8 @@ func State(np *lkeplanv1alpha1.NodePlan) string {
 		return Working
 	case ready.Status == metav1.ConditionTrue:
 		return Ready
+	case ready.Reason == lkeplanv1alpha1.ReasonOutsideWindow && frozen(np.Status.Guards):
+		return Frozen
 	case states[ready.Reason] != "":
 		return states[ready.Reason]
 	case apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.StalledCondition):
@@ -142,6 +146,18 @@ func State(np *lkeplanv1alpha1.NodePlan) string {
 		return Failing
 	}
 	return Working
+}
+
+// frozen reports whether a plan waits only for the end of freezes.
+func frozen(guards []lkeplanv1alpha1.GuardStatus) (is bool) {
+	for _, g := range guards {
+		if g.Status == string(plan.Waiting) {
+			if is = g.Guard == plan.Frozen; !is {
+				return false
+			}
+		}
+	}
+	return is
 }
 
 // Message is the message of the condition Ready of a NodePlan.

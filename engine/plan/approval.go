@@ -87,11 +87,11 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 			a.Guards = append(a.Guards, g.Permission)
 		}
 	}
-	switch opens, waits := Opens(np); {
+	switch waits := WaitsFor(np); {
 	case len(a.Guards) > 0:
-	case waits:
-		return a, fmt.Errorf("no guard refuses the plan of NodePlan %s, so there is nothing to approve; it waits %s, and an "+
-			"approval cannot change that", name, untilText(opens))
+	case waits != "":
+		return a, fmt.Errorf("no guard refuses the plan of NodePlan %s, so there is nothing to approve; it waits for %s, and an "+
+			"approval cannot change that", name, waits)
 	default:
 		return a, fmt.Errorf("nothing refuses the plan of NodePlan %s, so there is nothing to approve", name)
 	}
@@ -100,29 +100,36 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 	return a, nil
 }
 
-// Opens reports whether the plan of a NodePlan waits for a time, even if more blocks it, and until when; the zero time if
-// that is not within a year.
-func Opens(np *lkeplanv1alpha1.NodePlan) (opens time.Time, waits bool) {
+// Opens is when the plan of a NodePlan that waits for windows and freezes can be applied, even if more blocks it. It is zero
+// if it waits for none, or not only for a year.
+func Opens(np *lkeplanv1alpha1.NodePlan) (opens time.Time) {
 	for _, g := range np.Status.Guards {
-		if g.Status != string(Waiting) {
-			continue
-		}
-		if g.Until == nil {
-			return time.Time{}, true
-		}
-		if waits = true; g.Until.After(opens) {
+		if g.Status == string(Waiting) && g.Until != nil { // the same for each: see setTimes
 			opens = g.Until.Time
 		}
 	}
-	return opens, waits
+	return opens
 }
 
-// untilText is until when a plan waits.
-func untilText(opens time.Time) string {
-	if opens.IsZero() {
-		return "for a window, and none starts within a year"
+// WaitsFor names the windows and freezes that the plan of a NodePlan waits for, and until when; "" if there are none.
+func WaitsFor(np *lkeplanv1alpha1.NodePlan) string {
+	var what []string
+	for _, g := range np.Status.Guards {
+		switch {
+		case g.Status != string(Waiting):
+		case g.Guard == Frozen:
+			what = append(what, "the end of the freeze "+diag.OneLine(g.Address))
+		default:
+			what = append(what, "a window")
+		}
 	}
-	return "until " + moment(opens.UTC())
+	if len(what) == 0 {
+		return ""
+	}
+	if opens := Opens(np); !opens.IsZero() {
+		return strings.Join(what, " and ") + ", until " + moment(opens)
+	}
+	return strings.Join(what, " and ") + ", which is not within a year"
 }
 
 // SpendApproval removes the approval of an applied plan from the status, and returns it for the history. An approval is
