@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -36,7 +37,8 @@ var directories = flag.Int("directories", nightly.Or(60, 8000), "how many pairs 
 
 // TestDrawnDirectoriesNameTheirEffects: of two drawn directories, and a cluster that has the first, nothing is written that the
 // plan does not name, and the plan counts each node that Karpenter finds drifted afterwards, or that is deleted. Guards of
-// zero refuse a plan that touches one. The plan is judged and reported without an error.
+// zero refuse a plan that touches one. The plan is judged and reported without an error. In the cluster, a first wave can hold
+// nodes of a pool, a pool that no directory declares can use a class, and another directory can have applied what is imported.
 func TestDrawnDirectoriesNameTheirEffects(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
@@ -58,7 +60,7 @@ func TestDrawnDirectoriesNameTheirEffects(t *testing.T) {
 		}
 	}
 	t.Log(kinds)
-	for _, kind := range []string{"pairs", "rolled", "deleted", "removed", "forgotten", "imported", "moved"} {
+	for _, kind := range []string{"pairs", "rolled", "deleted", "removed", "forgotten", "imported", "moved", "held", "outside", "kept"} {
 		if kinds[kind] < *directories/50 {
 			t.Errorf("only %d of %d pairs or nodes are about %q", kinds[kind], *directories, kind)
 		}
@@ -110,6 +112,9 @@ func (d directoryDraw) pair() (base, head string) {
 			}
 		}
 	}
+	if d.Float64() < .15 { // a class of other users
+		head += "node_class \"c\" {\n  tags = [\"team:" + d.one("a", "b") + "\"]\n}\nimport {\n  to = node_class.c\n  id = \"c\"\n}\n"
+	}
 	base = d.others()
 	others := base
 	if d.Float64() < .7 {
@@ -159,6 +164,18 @@ func (d directoryDraw) others() string {
 		d.may(.3, "  freeze \"f\" {\n    schedule = \"0 5 * * *\"\n    duration = \"1h\"\n  }\n") + "}\n"
 }
 
+// outside is a pool that neither directory declares, and its class.
+func (d directoryDraw) outside() []map[string]any {
+	class := map[string]any{"apiVersion": "karpenter.k8s.linode/v1", "kind": "LinodeNodeClass", "metadata": map[string]any{"name": "c"},
+		"spec": map[string]any{}}
+	pool := map[string]any{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "outside"},
+		"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"requirements": []any{},
+			"nodeClassRef": map[string]any{"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": d.one("a", "b", "c")},
+		}}}}
+	return []map[string]any{class, pool}
+}
+
 func compiledPair(ctx context.Context, base, head string) (before, after compile.Result, ok bool) {
 	of := func(text string) compile.Result {
 		c, diags := compile.Dir(ctx, fstest.MapFS{"main.lke.hcl": {Data: []byte(text)}}, compile.Options{Options: config.Options{Dir: "."}})
@@ -174,20 +191,33 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	validator := kube.BuiltinValidator()
 	live := map[manifest.Key]map[string]any{}
-	put := func(o config.Object, desired map[string]any) error {
+	put := func(desired map[string]any) error {
 		obj, _, err := validator.Predict(nil, desired)
 		if err == nil {
-			manifest.Map(obj, "metadata")["uid"] = "uid of " + o.Name()
-			live[o.Key()] = obj
+			manifest.Map(obj, "metadata")["uid"] = "uid of " + manifest.Name(obj)
+			live[manifest.KeyOf(obj)] = obj
 		}
 		return err
 	}
+	outdated, foreign := map[string]bool{}, map[manifest.Key]bool{} // pools whose nodes a wave holds; objects of another directory
 	for _, o := range base.Objects {
-		if err := put(o, base.Labelled(o.Manifest)); err != nil {
+		if o.Kind() == "NodePool" && d.Float64() < .2 {
+			held, err := rollout.Limited(o, 0)
+			if err != nil {
+				return err
+			}
+			o, outdated[o.Name()] = held, true
+		}
+		if err := put(base.Labelled(o.Manifest)); err != nil {
 			return err
 		}
 	}
-	for _, i := range head.Imports { // another tool has applied it, also in another form
+	for _, obj := range d.outside() {
+		if err := put(obj); err != nil {
+			return err
+		}
+	}
+	for _, i := range head.Imports { // another tool or directory has applied it, also in another form
 		for _, o := range head.Objects {
 			if i.Kind != o.Kind() || i.Name != o.Name() {
 				continue
@@ -198,7 +228,15 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 					desired["spec"] = runtime.DeepCopyJSON(other.Manifest)["spec"]
 				}
 			}
-			if err := put(o, desired); err != nil {
+			if o.Kind() == "LinodeNodeClass" && d.IntN(2) == 0 {
+				desired["spec"] = map[string]any{"tags": []any{"team:a", "team:c"}}
+			}
+			if d.Float64() < .3 {
+				other := base
+				other.Directory = "other"
+				desired, foreign[o.Key()] = other.Labelled(desired), true
+			}
+			if err := put(desired); err != nil {
 				return err
 			}
 			kinds["imported"]++
@@ -209,7 +247,11 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 	for _, key := range slices.SortedFunc(maps.Keys(live), func(a, b manifest.Key) int { return strings.Compare(a.String(), b.String()) }) {
 		cluster.objects[key.Kind] = append(cluster.objects[key.Kind], live[key])
 		if pool := was.pools[key.Name]; key.Kind == "NodePool" && was.classes[pool.Spec.Template.Spec.NodeClassRef.Name] != nil {
-			all := (&draw{Rand: d.Rand}).claims(pool, was.classes[pool.Spec.Template.Spec.NodeClassRef.Name])[:replicas(pool, d.IntN(4))]
+			old := pool.DeepCopy()
+			if outdated[pool.Name] {
+				old.Spec.Template.Labels = map[string]string{"example.com/old": "x"}
+			}
+			all := (&draw{Rand: d.Rand}).claims(old, was.classes[pool.Spec.Template.Spec.NodeClassRef.Name])[:replicas(pool, d.IntN(4))]
 			for i, claim := range all {
 				claim.Name = fmt.Sprintf("%s-%d", pool.Name, i)
 			}
@@ -236,8 +278,16 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 	if err := found.Judged(); err != nil {
 		return err
 	}
-	// What an apply does.
+	// What an apply does. A conflict stops it.
 	written, changes := map[manifest.Key]map[string]any{}, found.Plan.ByKey()
+	for _, t := range found.Targets {
+		if key := manifest.KeyOf(t.Desired); foreign[key] && !t.KeepsValues() {
+			if kinds["kept"]++; len(changes[key].Conflicts) == 0 {
+				return fmt.Errorf("%s of another directory gets other values", key)
+			}
+			return nil
+		}
+	}
 	for key, obj := range live {
 		written[key] = obj
 	}
@@ -253,7 +303,9 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 		case c.Action == plan.Delete && (c.Prune == "" || c.Prune == plan.Drained):
 			delete(written, key)
 		case c.Action == plan.Forget && c.Released != nil:
-			written[key] = c.Released
+			if written[key] = c.Released; !kube.Same(withoutOwner(rollout.Released(live[key])), withoutOwner(c.Released)) {
+				return fmt.Errorf("%s is released in another form:\n%s", key, cmp.Diff(live[key], c.Released))
+			}
 		}
 		switch {
 		case c.Action == plan.Forget:
@@ -283,6 +335,9 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 			continue
 		}
 		if c.Prune == plan.StartRemoval { // all drain, a static pool by fewer replicas
+			if rollout.Braked(written[key]) {
+				return fmt.Errorf("%s drains, and the budget of a wave holds its nodes", key)
+			}
 			if touched += len(of); impact.Rolled != len(of) {
 				return fmt.Errorf("%d nodes of %s drain, and the plan says %d", len(of), key, impact.Rolled)
 			}
@@ -307,8 +362,14 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 			if err != nil {
 				return err
 			}
-			if after && !before {
+			if after && (!before || rollout.Braked(live[key])) && !rollout.Braked(written[key]) {
 				drifted++
+				if before {
+					kinds["held"]++
+				}
+				if c.Outside {
+					kinds["outside"]++
+				}
 			}
 		}
 		if touched += drifted; impact.Rolled != drifted {
