@@ -274,6 +274,13 @@ type Summary struct {
 	Rolled, Deleted, Condemned, Removable []string
 	Unseen                                []string // those of Removable whose pools are unknown
 	Exact                                 bool     // NodesRemovable are those that Karpenter moves, not the most that it may
+
+	idle []string // those of Rolled that have no node to replace
+}
+
+// Replaced are the addresses of pools of which a node is replaced, or may be.
+func (s Summary) Replaced() []string {
+	return slices.DeleteFunc(slices.Clone(s.Rolled), func(addr string) bool { return slices.Contains(s.idle, addr) })
 }
 
 // A Count is a number of nodes. It is unknown if there are pools to count nodes of and no cluster was read.
@@ -376,6 +383,9 @@ func (p Plan) Summary() Summary {
 			if c.rolls() {
 				s.Rolled = append(s.Rolled, c.Addr)
 				s.NodesRolled = s.NodesRolled.Plus(of(im.Rolled))
+				if im.Known && im.Rolled == 0 {
+					s.idle = append(s.idle, c.Addr)
+				}
 			}
 			if c.Effect == DeleteNodes {
 				s.Deleted = append(s.Deleted, c.Addr)

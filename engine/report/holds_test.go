@@ -56,6 +56,12 @@ func TestPoolsWithoutNodesReplaceNone(t *testing.T) {
 	if got := plainText.nodes(r.Summary(), false); got != "none replaced or deleted" {
 		t.Error(got)
 	}
+	busy := roll
+	busy.Addr, busy.Impact = "pool.busy", &plan.Impact{Known: true, Of: 2, Rolled: 1}
+	both := Report{Plan: plan.Plan{Changes: []plan.Change{roll, busy}}}
+	if got := plainText.nodes(both.Summary(), false) + "; " + headline(both); got != "1 replaced in pool.busy; replaces 1 node of 1 pool" {
+		t.Error(got)
+	}
 	if got := headline(r); got != "no nodes are replaced or deleted" {
 		t.Error(got)
 	}

@@ -231,7 +231,7 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 		}
 	}
 	if s.NodesRolled.Some() {
-		several(amount(s.NodesRolled)+"replaced", s.Rolled)
+		several(amount(s.NodesRolled)+"replaced", s.Replaced())
 	}
 	most := "up to " + amount(s.NodesRemovable)
 	if !s.NodesRemovable.Known {

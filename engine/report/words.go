@@ -86,7 +86,7 @@ func headline(r Report) string {
 		pools int
 		nodes plan.Count
 	}{
-		{"deletes", len(s.Deleted), s.NodesDeleted}, {"replaces", len(s.Rolled), s.NodesRolled},
+		{"deletes", len(s.Deleted), s.NodesDeleted}, {"replaces", len(s.Replaced()), s.NodesRolled},
 		{"drains", len(s.Condemned), s.NodesDrained}, {moves, len(s.Removable) - len(s.Unseen), s.NodesRemovable},
 	} {
 		if part.pools > 0 && part.nodes.Some() {
