@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
@@ -174,7 +173,7 @@ func (r *rendering) write(manifests []map[string]any) error {
 
 func writeYAML(w io.Writer, manifests []map[string]any) error {
 	for i, manifest := range manifests {
-		text, err := yaml.Marshal(manifest)
+		text, err := render.YAML(manifest)
 		if err != nil {
 			return fmt.Errorf("encode object %d: %w", i, err)
 		}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,9 +57,9 @@ func filesOf(objects []map[string]any) (map[string][]byte, error) {
 	var names []string
 	for _, object := range objects {
 		object = kept(object)
-		text, err := yaml.Marshal(object)
+		text, err := YAML(object)
 		if bytes.Contains(text, []byte("${")) { // Flux would put the value of a variable there
-			text, err = yaml.Marshal(manifest.Annotated(object, schemas.FluxSubstitute, "disabled"))
+			text, err = YAML(manifest.Annotated(object, schemas.FluxSubstitute, "disabled"))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", manifest.KeyOf(object), err)
@@ -78,6 +79,15 @@ func filesOf(objects []map[string]any) (map[string][]byte, error) {
 	})
 	contents["kustomization.yaml"] = kustomization
 	return contents, err
+}
+
+// YAML writes an object. In YAML, unlike in JSON, U+0085 ends a line, so it is escaped.
+func YAML(object map[string]any) ([]byte, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)))
 }
 
 // kept returns an object by which Flux does not prune a pool or a class when its file is gone:
