@@ -125,7 +125,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	leaveOut := func(problems []string) {
 		for _, problem := range problems {
-			fmt.Fprintln(i.env.Stderr, "LEFT OUT:", diag.OneLine(problem))
+			i.say("LEFT OUT: " + problem)
 		}
 	}
 	leaveOut(left)
@@ -158,13 +158,13 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, text := range imported.Dropped {
-		fmt.Fprintln(i.env.Stderr, "not imported:", diag.OneLine(text))
+		i.say("not imported: " + text)
 	}
 	for _, text := range imported.Commented {
-		fmt.Fprintln(i.env.Stderr, "COMMENTED OUT:", diag.OneLine(text))
+		i.say("COMMENTED OUT: " + text)
 	}
 	for _, r := range imported.Remainder {
-		fmt.Fprintln(i.env.Stderr, "DIFFERS:", diag.OneLine(r.String()))
+		i.say("DIFFERS: " + r.String())
 	}
 	switch {
 	case len(imported.Remainder) > 0:
@@ -184,6 +184,11 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		return flags.ErrReported
 	}
 	return nil
+}
+
+// say writes one message.
+func (i *importation) say(text string) {
+	fmt.Fprintln(i.env.Stderr, diag.Fit(diag.OneLine(text), flags.Columns(i.env.Stderr, i.env.Getenv)))
 }
 
 // read returns the objects to import, and the files that cannot be read and may have more.

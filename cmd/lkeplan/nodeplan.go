@@ -185,7 +185,7 @@ func writeNodePlans(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, namespaces b
 			rows[i] = rows[i][1:]
 		}
 	}
-	p.Table(rows)
+	p.TableOfTexts(rows)
 }
 
 // writeNodePlan writes everything about one NodePlan.
@@ -347,5 +347,5 @@ func writeHistory(p *diag.Page, entries []lkeplanv1alpha1.HistoryEntry) {
 		}
 		rows = append(rows, []string{moment(&h.Time), nodeplan.Short(h.Revision), h.Status, by, lifted})
 	}
-	p.Table(rows)
+	p.TableOfTexts(rows)
 }

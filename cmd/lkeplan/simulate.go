@@ -238,6 +238,6 @@ func (s *simulateSettings) write(env *flags.Env, r simulate.Report) error {
 	if flags.Unicode(env.Getenv) {
 		text = strings.ReplaceAll(text, " -> ", " → ")
 	}
-	_, err := fmt.Fprint(env.Stdout, text)
+	_, err := fmt.Fprint(env.Stdout, diag.Fit(text, flags.Columns(env.Stdout, env.Getenv)))
 	return err
 }

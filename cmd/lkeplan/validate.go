@@ -100,7 +100,7 @@ their subdirectories. It skips directories without a cluster block.`,
 			if err := flags.Report(env, compiled, diags); err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, "ok: %s%s\n", inventory(compiled), checked)
+			fmt.Fprintln(env.Stdout, diag.Fit("ok: "+inventory(compiled)+checked, flags.Columns(env.Stdout, env.Getenv)))
 			return nil
 		},
 	}

@@ -139,6 +139,19 @@ func TestTextWithoutSource(t *testing.T) {
 	}
 }
 
+// TestFit: long lines are wrapped at words, and rows of tables stay.
+func TestFit(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 12))
+	text := "  pool web: " + long + "\npool  plan  " + long + "\nshort\n"
+	want := "  pool web: word word word word word\n    word word word word word word word\npool  plan  " + long + "\nshort\n"
+	if diff := cmp.Diff(want, diag.Fit(text, 40)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := diag.Fit(text, 0); got != text {
+		t.Errorf("without a width: %q", got)
+	}
+}
+
 func TestCount(t *testing.T) {
 	e, w := &hcl.Diagnostic{Severity: hcl.DiagError}, &hcl.Diagnostic{Severity: hcl.DiagWarning}
 	for want, diags := range map[string]hcl.Diagnostics{

@@ -77,6 +77,25 @@ func (p *Page) Table(rows [][]string, right ...int) {
 	}
 }
 
+// TableOfTexts is a table whose last column has sentences: each is below its row if a row is wider than the page.
+func (p *Page) TableOfTexts(rows [][]string) {
+	wide := func(line string) bool { return utf8.RuneCountInString(line) > p.Width }
+	if p.Width == 0 || !slices.ContainsFunc(Columns(rows), wide) {
+		p.Table(rows)
+		return
+	}
+	short := make([][]string, len(rows))
+	for i, row := range rows {
+		short[i] = row[:len(row)-1]
+	}
+	for i, line := range Columns(short) {
+		p.Line(0, "%s", line)
+		if text := rows[i][len(short[i])]; i > 0 && text != "-" {
+			p.Words(2, text)
+		}
+	}
+}
+
 func (p *Page) wrap(indent int, text string) []string {
 	text = Cell(Shorten(text, mostWords))
 	if p.Width == 0 {

@@ -40,6 +40,8 @@ func TestPage(t *testing.T) {
 	p.Break()
 	p.Words(2, "one\n\ntwo words that take more than one line to write")
 	p.Table([][]string{{"NAME", "N"}, {"a", "10"}, {"long", "5"}}, 1)
+	p.TableOfTexts([][]string{{"NAME", "N", "MESSAGE"}, {"a", "10", "a sentence that takes more than one line"}, {"long", "5", "-"}})
+	p.TableOfTexts([][]string{{"NAME", "MESSAGE"}, {"a", "it fits"}})
 	want := `web: 1
   a sentence that takes more than one line
     | to write
@@ -51,6 +53,12 @@ func TestPage(t *testing.T) {
 NAME   N
 a     10
 long   5
+NAME  N
+a     10
+  | a sentence that takes more than one line
+long  5
+NAME  MESSAGE
+a     it fits
 `
 	if diff := cmp.Diff(want, p.String()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

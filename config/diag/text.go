@@ -195,6 +195,23 @@ func Wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
+// Fit wraps the lines of a text that are longer than a terminal, except rows of tables. If width is 0, it wraps none.
+func Fit(text string, width int) string {
+	if width == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(words)]
+		if utf8.RuneCountInString(line) > width && !strings.Contains(words, "  ") {
+			line = indent + strings.Join(Wrap(words, max(width, 40)-len(indent)-2), "\n  "+indent)
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // AnyOf lists values of which one must be written: "a", "b" or "c".
 func AnyOf(values []string) string {
 	var b strings.Builder
