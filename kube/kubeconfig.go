@@ -22,12 +22,27 @@ type Access struct {
 	Timeouts
 }
 
-// Connect returns the cluster of a kubeconfig.
-func Connect(to Access) (*Cluster, error) {
+// rules are the files of the kubeconfig.
+func (to Access) rules() *clientcmd.ClientConfigLoadingRules {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if to.Kubeconfig != "" {
 		rules.Precedence = filepath.SplitList(to.Kubeconfig)
 	}
+	return rules
+}
+
+// Contexts are the names of the contexts in the kubeconfig, sorted; none if it cannot be read.
+func Contexts(to Access) []string {
+	config, err := to.rules().Load()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(config.Contexts))
+}
+
+// Connect returns the cluster of a kubeconfig.
+func Connect(to Access) (*Cluster, error) {
+	rules := to.rules()
 	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
 		&clientcmd.ConfigOverrides{CurrentContext: to.Context})
 	raw, rawErr := config.RawConfig()

@@ -56,6 +56,9 @@ func (d *comparison) flags(cmd *cobra.Command) {
 			"room are then unknown")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
 		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{plan.ProtectedPool + ":", plan.MaxDeletedPools + ":",
+		plan.MaxDeletedNodes + ":", plan.MaxRolledNodes + ":", plan.MaxUnschedulablePods + ":", plan.Frozen + ":", plan.ChangeWindow + ":"},
+		cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 }
 
 // atFlag adds the flag --at, for commands that apply nothing: with apply, another time would bypass a freeze.

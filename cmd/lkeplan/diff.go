@@ -110,6 +110,8 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&d.Base, "base", "",
 		"compare with `BASE`: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: the commit where the branch "+
 			"left the main branch)")
+	_ = cmd.RegisterFlagCompletionFunc("base", cobra.FixedCompletions([]string{"git:", "dir:", "plan:", "snapshot:", "live"},
+		cobra.ShellCompDirectiveNoSpace)) // fails only for an unknown flag
 	d.nodesFlag(cmd)
 	d.clusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,

@@ -65,6 +65,8 @@ func TestShellCompletesNamesOfObjects(t *testing.T) {
 		{[]string{"why", "pod", "shop/"}, "shop/web-1\n:4\n"},
 		{[]string{"why", "node", ""}, ":4\n"}, // which this server does not have
 		{[]string{"why", "service", ""}, ":4\n"},
+		{[]string{"status", "--context", ""}, "c\n:4\n"},
+		{[]string{"diff", "--base", ""}, "git:\ndir:\nplan:\nsnapshot:\nlive\n:2\n"},
 	} {
 		var out, errs bytes.Buffer
 		env := &env{Stdin: &errs, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}

@@ -166,7 +166,7 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	case len(files.config) == 0:
 		return files, hcl.Diagnostics{diag.Error("No configuration files",
 			fmt.Sprintf("The directory %q contains no files named *.lke.hcl or *.lke.json. Its subdirectories "+
-				"are not read.", dir))}
+				"are not read: name one of them.", dir))}
 	case len(files.config)+len(files.vars) > MaxFiles, files.size > MaxBytes:
 		return listing{}, hcl.Diagnostics{diag.Error("Too many configuration files",
 			fmt.Sprintf("The directory %q contains more than %d files, or more than %d MiB. Use one directory "+

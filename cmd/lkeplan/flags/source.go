@@ -68,6 +68,9 @@ func Open(ctx context.Context, s revision.Options, args []string) (fs.FS, compil
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	KubeconfigFlags(cmd, env, access)
 	cmd.Flags().StringVar(&access.Context, "context", "", "use `CONTEXT` of the kubeconfig (default: the current context)")
+	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return kube.Contexts(*access), cobra.ShellCompDirectiveNoFileComp
+	}) // fails only for an unknown flag
 }
 
 // KubeconfigFlags adds the flags for the kubeconfig, without the one that chooses its context.
