@@ -59,7 +59,8 @@ func sameByShape(t *testing.T, in simulate.Input) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := workload.ShapesOf(running(in))
+	c, index := running(in)
+	set := workload.ShapesOf(c, index, in.Templates...)
 	if got, err := simulate.Run(t.Context(), with(in, set)); err != nil {
 		t.Fatal(err)
 	} else if diff := cmp.Diff(sums(want), sums(got)); diff != "" {
@@ -87,7 +88,7 @@ func sameByShape(t *testing.T, in simulate.Input) {
 // with are the pods of shapes on the same pools.
 func with(in simulate.Input, set workload.Shapes) simulate.Input {
 	found := workload.FromShapes(set)
-	in.Workloads, in.DaemonSets = found.Workloads, found.DaemonSets
+	in.Workloads, in.DaemonSets, in.Templates = found.Workloads, found.DaemonSets, found.Templates
 	return in
 }
 

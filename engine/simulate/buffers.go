@@ -93,7 +93,7 @@ type spare struct {
 	loads   int                      // workloads, which are the last ones
 	on      map[string][]*corev1.Pod // by the existing nodes with room for them
 	counts  map[string]int           // of pods, by the provider ids of these nodes
-	missing int                      // pods without room on an existing node
+	most    int                      // nodes that can still be made for them
 	unknown string
 }
 
@@ -160,14 +160,13 @@ func (s *spare) fit(pods []*corev1.Pod, node, providerID string) (bound []*corev
 		}
 		s.on[node] = append(s.on[node], pod)
 		s.counts[providerID]++
-		s.missing--
 	}
 	return bound
 }
 
 // begin starts a pass.
 func (s *spare) begin() {
-	s.on, s.counts, s.missing = map[string][]*corev1.Pod{}, map[string]int{}, len(s.pods)
+	s.on, s.counts = map[string][]*corev1.Pod{}, map[string]int{}
 }
 
 func (s *spare) has(pod *corev1.Pod) bool {

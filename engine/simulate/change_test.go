@@ -77,7 +77,7 @@ func TestDriftConservesPods(t *testing.T) {
 	drifts := 0
 	for seed := range uint64(*worlds / 4) {
 		base, head := draw(t, seed), draw(t, seed+100_000)
-		head.in.Workloads, head.in.DaemonSets = base.in.Workloads, base.in.DaemonSets
+		head.in.Pods = base.in.Pods
 		base.in.Consolidate, head.in.Consolidate = &simulate.Consolidation{}, &simulate.Consolidation{}
 		s, err := simulate.Change(t.Context(), base.in, head.in)
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 // passResult is what a pass has left.
 type passResult struct {
 	pending  []*corev1.Pod
-	progress bool // some pod has got a node
+	progress bool // some pod has got a node, or a node was made for pods of buffers
 }
 
 // planErrors is why pods have none, as far as Karpenter and the choice of plan types say.
@@ -31,8 +31,8 @@ type planErrors struct {
 }
 
 // pass has Karpenter plan once, chooses the plan types of the nodes that it wants, and
-// binds their pods. Missing is how many pods of buffers had no room on a node in the pass before.
-func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod, missing int) (passResult, error) {
+// binds their pods.
+func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, error) {
 	ctx = settings(ctx)
 	found := planErrors{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
 	var asking []*corev1.Pod
@@ -63,6 +63,14 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod, missing int) 
 	}
 	reserved := false
 	for _, claim := range results.NewNodeClaims {
+		bound := slices.DeleteFunc(slices.Clone(claim.Pods), w.spare.has)
+		spare := len(bound) < len(claim.Pods)
+		if spare && w.spare.most == 0 { // until the next pass finds room for them
+			refuse(claim.NodePoolName, claim.Pods, "each further node that Karpenter creates leaves as many pods of buffers without capacity.")
+			if len(bound) == 0 {
+				continue
+			}
+		}
 		node, why, err := w.makeNode(ctx, claim.ToNodeClaim(), false)
 		if err != nil {
 			return passResult{}, err
@@ -71,8 +79,11 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod, missing int) 
 			refuse(claim.NodePoolName, claim.Pods, why)
 			continue
 		}
-		reserved = reserved || slices.ContainsFunc(claim.Pods, w.spare.has)
-		pods, over := withinSkew(slices.DeleteFunc(slices.Clone(claim.Pods), w.spare.has), nil)
+		if spare && w.spare.most > 0 {
+			reserved = true
+			w.spare.most--
+		}
+		pods, over := withinSkew(bound, nil)
 		refuse(claim.NodePoolName, over, beyondSkew)
 		left, err := b.BindNew(pods, node, w.made[len(w.made)-1].plan())
 		if err != nil {
@@ -89,7 +100,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod, missing int) 
 	}
 	w.last = found
 	left := waiting(pending)
-	return passResult{left, len(left) < len(pending) || reserved && w.spare.missing < missing}, found.check(left, len(pending)-len(left))
+	return passResult{left, len(left) < len(pending) || reserved}, found.check(left, len(pending)-len(left))
 }
 
 // check holds what Karpenter says to the pods that have no node.

@@ -130,11 +130,12 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 
 var errNoRegion = errors.New("the region of the cluster is unknown, but plans and prices depend on it")
 
-// place has pods placed for as long as some get a node, and returns those without one. For pods of buffers, it makes nodes as
-// long as fewer of them have no room.
+// place has pods placed for as long as some get a node, and returns those without one. For pods of buffers, it makes at most as
+// many nodes as there are pods.
 func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.Pod, error) {
-	for missing := len(w.spare.pods) + 1; len(pending) > 0 || len(w.spare.pods) > 0; missing = w.spare.missing {
-		after, err := w.pass(ctx, pending, missing)
+	w.spare.most = len(w.spare.pods)
+	for len(pending) > 0 || len(w.spare.pods) > 0 {
+		after, err := w.pass(ctx, pending)
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestRunConservesPods simulates pods and pools that are drawn: limits hold, no
@@ -197,7 +198,7 @@ func TestMemoryOfStepsIsExact(t *testing.T) {
 	for seed := range uint64(*worlds / 4) {
 		seed += 60 // in 63, a step gives another node a cheaper place
 		base, head := draw(t, seed), draw(t, seed+100_000)
-		head.in.Workloads, head.in.DaemonSets = base.in.Workloads, base.in.DaemonSets
+		head.in.Pods = base.in.Pods
 		base.in.Consolidate, head.in.Consolidate = &simulate.Consolidation{Keep: int(20 + seed*17%80)}, &simulate.Consolidation{}
 		want, err := simulate.Change(t.Context(), base.in.Anew(), head.in.Anew())
 		if err != nil {
@@ -244,6 +245,9 @@ node_class "default" {}
 	}
 	for i := range d.IntN(3) {
 		w.in.DaemonSets = append(w.in.DaemonSets, daemons(d, fmt.Sprintf("set%d", i)))
+	}
+	for i := range max(0, d.IntN(7)-4) {
+		w.buffer(d, fmt.Sprintf("spare%d", i))
 	}
 	compileInto(t, &w.in, fstest.MapFS{"main.lke.hcl": {Data: []byte(w.text)}})
 	return w
@@ -318,6 +322,15 @@ func (w *drawn) load(t *testing.T, d *rand.Rand, app string) {
 	}
 	w.asked += load.Pods
 	w.in.Workloads = append(w.in.Workloads, load)
+}
+
+// buffer draws a CapacityBuffer for pods like those of a workload.
+func (w *drawn) buffer(d *rand.Rand, name string) {
+	load, replicas := w.in.Workloads[d.IntN(len(w.in.Workloads))], d.IntN(12)
+	w.in.Templates = append(w.in.Templates, simulate.Template{Key: manifest.Key{Kind: "PodTemplate", Namespace: "default", Name: name},
+		Pods: corev1.PodTemplateSpec{ObjectMeta: load.Pod.ObjectMeta, Spec: load.Pod.Spec}})
+	w.text += fmt.Sprintf("\nbuffer %q {\n  namespace    = \"default\"\n  pod_template = %[1]q\n  replicas     = %d\n}\n", name, replicas)
+	w.asked += replicas
 }
 
 // attached counts the volumes of a node.
