@@ -169,7 +169,7 @@ func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, 
 	costs := cost.NewClusterCost(ctx, provider, c)
 	methods := disruption.NewMethods(ctx, clk, cluster, c, p, provider, recorder, queue)
 	for i, method := range methods {
-		ours := disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
+		ours := disrupt.Gate(method, cluster, disrupt.LivePolicies(c), clk.Now)
 		switch method.(type) {
 		case *disruption.Repair:
 			ours = repair{method, clk}

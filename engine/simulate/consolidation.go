@@ -184,7 +184,7 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 			return e.stuck[stuckAs(kind, node)] != "" || kind == disrupt.Single && e.stays[node]
 		},
 		Spare: e.spare.cache, NotFound: func(node string) { e.stays[node] = true }, Blocked: e.blocked,
-		Gate: func(m disruption.Method) disruption.Method { return disrupt.Gate(m, e.policies, e.now.Now) },
+		Gate: func(m disruption.Method) disruption.Method { return disrupt.Gate(m, state, e.policies, e.now.Now) },
 	}, err
 }
 

@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
 
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -29,17 +31,19 @@ func LivePolicies(c client.Reader) Policies {
 	}
 }
 
-// Gate returns one of Karpenter's methods as policies let it act. Those that do not consolidate are returned as they are.
-func Gate(method disruption.Method, policies Policies, now func() time.Time) disruption.Method {
+// Gate returns one of Karpenter's methods as policies, and the buffers of a cluster, let it act. Those that do not consolidate are
+// returned as they are.
+func Gate(method disruption.Method, cluster *state.Cluster, policies Policies, now func() time.Time) disruption.Method {
 	switch method.(type) {
 	case *disruption.Emptiness, *disruption.MultiNodeConsolidation, *disruption.SingleNodeConsolidation:
-		return &gate{method, policies, now}
+		return &gate{method, cluster, policies, now}
 	}
 	return method
 }
 
 type gate struct {
 	disruption.Method
+	cluster  *state.Cluster
 	policies Policies
 	now      func() time.Time
 }
@@ -62,8 +66,8 @@ func (g *gate) ShouldDisrupt(ctx context.Context, c *disruption.Candidate) bool 
 	return err == nil && p.Open(c.NodeClaim.CreationTimestamp.Time, g.now())
 }
 
-// ComputeCommands implements disruption.Method. It leaves out the nodes of a command that saves nothing or too little, and
-// tries again: Karpenter stops at the first command that it finds. Empty nodes move no pods, and any saving is worth it.
+// ComputeCommands implements disruption.Method. It leaves out the nodes of a command that saves nothing or too little, or
+// takes the capacity of buffers, and tries again: Karpenter stops at the first command that it finds. Empty nodes move no pods, and any saving is worth it.
 func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, candidates ...*disruption.Candidate,
 ) ([]disruption.Command, error) {
 	for {
@@ -71,20 +75,20 @@ func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, cand
 		if _, empty := g.Method.(*disruption.Emptiness); err != nil || empty {
 			return commands, err
 		}
-		small := map[string]bool{}
+		stay := map[string]bool{}
 		commands = slices.DeleteFunc(commands, func(c disruption.Command) bool {
-			if c.Decision() == disruption.NoOpDecision || cheaper(c) && g.worth(ctx, c) {
+			if c.Decision() == disruption.NoOpDecision || cheaper(c) && g.worth(ctx, c) && g.keepsBuffers(c) {
 				return false
 			}
 			for _, candidate := range c.Candidates {
-				small[candidate.Name()] = true
+				stay[candidate.Name()] = true
 			}
 			return true
 		})
-		if len(small) == 0 || len(commands) > 0 {
+		if len(stay) == 0 || len(commands) > 0 {
 			return commands, nil
 		}
-		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *disruption.Candidate) bool { return small[c.Name()] })
+		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *disruption.Candidate) bool { return stay[c.Name()] })
 		if len(candidates) == 0 {
 			return nil, nil
 		}
@@ -121,6 +125,33 @@ func (g *gate) worth(ctx context.Context, c disruption.Command) bool {
 		}
 	}
 	return true
+}
+
+// keepsBuffers reports whether after a command as many pods of CapacityBuffers have room as before. Karpenter moves the pods of a
+// node to the capacity of a buffer if no node can be created for the buffer, since it treats the pods of buffers as pods that
+// were pending before (karpenter v1.15.0, AllNonPendingPodsScheduled). With the node, a limit or a plan type may have room
+// again: the buffer gets a new node, and Karpenter removes the next node, without end.
+func (g *gate) keepsBuffers(c disruption.Command) bool {
+	left := 0
+	for node := range g.cluster.Nodes() {
+		if !node.MarkedForDeletion() {
+			left += g.cluster.BufferPodCount(node.ProviderID())
+		}
+	}
+	count := func(pods []*corev1.Pod) {
+		for _, pod := range pods {
+			if provisioning.IsVirtualPod(pod) {
+				left--
+			}
+		}
+	}
+	for _, node := range c.Results.ExistingNodes {
+		count(node.Pods)
+	}
+	for _, node := range c.Results.NewNodeClaims {
+		count(node.Pods)
+	}
+	return left <= 0
 }
 
 func classOf(nc *karpv1.NodeClaim) string {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
@@ -29,6 +31,7 @@ var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 type method struct {
 	disruption.Method
 	replacement func(*disruption.Candidate) *disruption.Replacement
+	results     pscheduling.Results
 }
 
 func (method) ShouldDisrupt(context.Context, *disruption.Candidate) bool { return true }
@@ -37,7 +40,7 @@ func (m method) ComputeCommands(_ context.Context, _ map[string]int, candidates 
 	if len(candidates) == 0 {
 		return nil, nil
 	}
-	command := disruption.Command{Candidates: candidates[:1]}
+	command := disruption.Command{Candidates: candidates[:1], Results: m.results}
 	if m.replacement != nil {
 		command.Replacements = []*disruption.Replacement{m.replacement(candidates[0])}
 	}
@@ -60,7 +63,7 @@ func TestGate(t *testing.T) {
 		return map[string]nodeclaim.ConsolidationPolicy{"late": {Last: 10 * time.Minute}, "picky": {Saving: 20 * catalog.Dollar}}[class], nil
 	}
 	now := noon.Add(30 * time.Minute)
-	g := &gate{method{}, policies, func() time.Time { return now }}
+	g := &gate{method{}, state.NewCluster(clock.RealClock{}, nil, nil), policies, func() time.Time { return now }}
 	for class, want := range map[string]bool{"": true, "picky": true, "late": false, "unreadable": false} {
 		if got := g.ShouldDisrupt(t.Context(), candidate("a", class, 10)); got != want {
 			t.Errorf("a node of class %q may be consolidated: %v", class, got)
@@ -89,6 +92,42 @@ func TestGate(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 			t.Errorf("%v %s", err, diff)
+		}
+	}
+}
+
+// TestConsolidationLeavesBuffersTheirCapacity: a command is left out if fewer pods of buffers have room afterwards. Pods that had
+// no room before do not count.
+func TestConsolidationLeavesBuffersTheirCapacity(t *testing.T) {
+	virtual := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		autoscalingv1beta1.FakePodAnnotationKey: autoscalingv1beta1.FakePodAnnotationValue}}}
+	pods := func(virtuals int) (all []*corev1.Pod) {
+		return append(slices.Repeat([]*corev1.Pod{virtual}, virtuals), &corev1.Pod{})
+	}
+	for name, tc := range map[string]struct {
+		before, existing, created int
+		want                      bool
+	}{
+		"no buffers":                             {0, 0, 0, true},
+		"all have room on existing nodes":        {2, 2, 0, true},
+		"one has room on a node that is created": {2, 1, 1, true},
+		"one has no room":                        {2, 1, 0, false},
+		"more have room than before":             {2, 2, 1, true},
+	} {
+		cluster := state.NewCluster(clock.RealClock{}, nil, nil)
+		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+		nc.Status.ProviderID = "linode://1"
+		cluster.UpdateNodeClaim(nc)
+		cluster.UpdateBufferPodCounts(map[string]int{"linode://1": tc.before, "linode://2": 9}) // the second is gone
+		results := pscheduling.Results{ExistingNodes: []*pscheduling.ExistingNode{{Pods: pods(tc.existing)}},
+			NewNodeClaims: []*pscheduling.NodeClaim{{Pods: pods(tc.created)}}}
+		policies := func(context.Context, string) (nodeclaim.ConsolidationPolicy, error) {
+			return nodeclaim.ConsolidationPolicy{}, nil
+		}
+		g := &gate{method{results: results}, cluster, policies, time.Now}
+		commands, err := g.ComputeCommands(t.Context(), nil, candidate("a", "", 10))
+		if err != nil || len(commands) > 0 != tc.want {
+			t.Errorf("%s: %d commands, %v", name, len(commands), err)
 		}
 	}
 }
@@ -126,7 +165,7 @@ func TestNodesAreNotReplacedByTheirOwnPlanType(t *testing.T) {
 				}
 				return &disruption.Replacement{NodeClaim: nc}
 			}
-			g := &gate{method{replacement: replacement}, func(context.Context, string) (nodeclaim.ConsolidationPolicy, error) {
+			g := &gate{method{replacement: replacement}, state.NewCluster(clock.RealClock{}, nil, nil), func(context.Context, string) (nodeclaim.ConsolidationPolicy, error) {
 				return nodeclaim.ConsolidationPolicy{}, nil
 			}, time.Now}
 			var candidates []*disruption.Candidate
@@ -157,7 +196,7 @@ func TestOnlyConsolidationIsGated(t *testing.T) {
 	ctx := options.ToContext(t.Context(), &options.Options{})
 	gated := map[bool]int{}
 	for _, m := range disruption.NewMethods(ctx, nil, nil, nil, nil, nil, nil, nil) {
-		_, is := Gate(m, nil, time.Now).(*gate)
+		_, is := Gate(m, nil, nil, time.Now).(*gate)
 		gated[is]++
 		if drift := m.Reason() == karpv1.DisruptionReasonDrifted; drift == is {
 			t.Errorf("%T is gated: %v", m, is)
