@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
@@ -306,24 +305,22 @@ func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// bufferTrigger makes Karpenter plan again when nodes start or stop providing the capacity of a
-// CapacityBuffer, which it would otherwise notice too late. When Karpenter plans, it records by
-// provider ID which nodes provide it, and treats others without pods as empty (karpenter v1.15.0,
-// Provisioner.Reconcile in pkg/controllers/provisioning). But a node has only a pending ID until its
-// NodeClaim has its machine, and the end of a buffer does not make Karpenter plan.
+// bufferTrigger makes Karpenter plan again when a NodeClaim has its machine. When Karpenter plans, it records by provider ID
+// which nodes provide the capacity of a CapacityBuffer, and treats others without pods as empty (karpenter v1.15.0,
+// Provisioner.Reconcile in pkg/controllers/provisioning). But a NodeClaim without a machine has a pending ID, and Karpenter
+// plans for buffers only each 30 seconds: it would delete a node that joins before that.
 type bufferTrigger struct {
 	plan func(types.UID)
 }
 
 func (b *bufferTrigger) Register(_ context.Context, mgr manager.Manager) error {
-	never := func(event.CreateEvent) bool { return false }
-	bound := predicate.Funcs{CreateFunc: never, UpdateFunc: gotMachine,
-		DeleteFunc: func(event.DeleteEvent) bool { return false }}
-	ended := predicate.Funcs{CreateFunc: never, UpdateFunc: func(event.UpdateEvent) bool { return false }}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("capacitybuffer.trigger").
-		Watches(&karpv1.NodeClaim{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(bound)).
-		Watches(&autoscalingv1beta1.CapacityBuffer{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(ended)).
+		Watches(&karpv1.NodeClaim{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.Funcs{
+			CreateFunc: func(event.CreateEvent) bool { return false },
+			UpdateFunc: gotMachine,
+			DeleteFunc: func(event.DeleteEvent) bool { return false },
+		})).
 		Complete(b)
 }
 
