@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,17 +158,20 @@ spec:
 }
 
 // simulated writes a configuration and manifests into a directory, and simulates them.
-func (s *sandbox) simulated(dir, hcl, yaml string) (said simulate.Report) {
+func (s *sandbox) simulated(dir, hcl, yaml string, flags ...string) (said simulate.Report) {
 	s.t.Helper()
 	for name, text := range map[string]string{"main.lke.hcl": hcl, "workloads.yaml": yaml} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	out, _ := s.command(bin(s.t, "lkeplan"), nil, "simulate", "-o", "json", "--workloads", filepath.Join(dir, "workloads.yaml"),
-		dir).Output() // pods that get no node are an exit code
+	args := append([]string{"simulate", "-o", "json", "--workloads", filepath.Join(dir, "workloads.yaml"), dir}, flags...)
+	out, ended := s.command(bin(s.t, "lkeplan"), nil, args...).Output() // pods that get no node are an exit code
 	if err := json.Unmarshal(out, &said); err != nil {
-		s.t.Fatalf("%v:\n%s", err, out)
+		if exit, ok := errors.AsType[*exec.ExitError](ended); ok {
+			out = append(out, exit.Stderr...)
+		}
+		s.t.Fatalf("%v: %v:\n%s", err, ended, out)
 	}
 	return said
 }

@@ -183,6 +183,7 @@ var tests = map[string][]tiered{
 		{name: "TestCapacityThatComesBackIsUsedAgain"},
 		{name: "TestCatalogueIsReadFromTheAPI"},
 		{name: "TestDoctor"},
+		{name: "TestDrawnBuffersGetTheNodesThatSimulateSays"},
 		{name: "TestDrawnChangesMoveTheNodesThatPlansName"},
 		{name: "TestEachCallOfInstanceModeMayFail"},
 		{name: "TestEachFieldOfAClassIsSeenAtItsLinode"},
