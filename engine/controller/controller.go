@@ -152,6 +152,8 @@ func newManager(cfg *Config, leading *lease) (manager.Manager, error) {
 	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server limits clients
 	// itself.
 	config.QPS, config.Burst, config.UserAgent = 500, 1000, "lkeplan-controller"
+	// Of the objects of which a cluster has most, nothing reads who owns which fields.
+	anonymous := cache.ByObject{Transform: cache.TransformStripManagedFields()}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme.Scheme,
 		Logger: logger,
@@ -161,6 +163,10 @@ func newManager(cfg *Config, leading *lease) (manager.Manager, error) {
 		},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&certificatesv1.CertificateSigningRequest{}: {Transform: token.Lean},
+
+			&corev1.Pod{}: anonymous, &corev1.PodTemplate{}: anonymous, &appsv1.Deployment{}: anonymous,
+			&appsv1.StatefulSet{}: anonymous, &appsv1.ReplicaSet{}: anonymous, &appsv1.DaemonSet{}: anonymous,
+
 			&coordinationv1.Lease{}: {
 				Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"}),
 			},
