@@ -22,7 +22,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// whenever returns a source that enqueues all requests each time one of two channels receives; the second may be nil.
+// whenever returns a source that enqueues the requests of all each time that one of two channels receives; the
+// second may be nil.
 func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go func() {
@@ -45,9 +46,9 @@ func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source 
 	})
 }
 
-// answers sets the condition LinodeAnswers of a class. A class is not ready while Linode
-// refuses the token; it stays ready while Linode does not answer, so that NodeClaims
-// wait and nothing is planned again.
+// answers sets the condition LinodeAnswers of a class. If Linode rejects the token, the class is not ready. If
+// Linode does not answer, the class stays ready, so that NodeClaims wait and Karpenter does not plan their pods
+// again.
 func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
 	const kind = linodev1alpha1.ConditionLinodeAnswers
 	was, problem := conditions.Get(kind), n.Standing.Problem()
@@ -73,7 +74,7 @@ func (n *NodeClass) closed(class *linodev1alpha1.LinodeNodeClass, conditions sta
 	}
 	closed := n.Plans.Closed()
 	if len(closed) == 0 {
-		_ = conditions.Clear(linodev1alpha1.ConditionPlanClosed) // it fails for parts of Ready only
+		_ = conditions.Clear(linodev1alpha1.ConditionPlanClosed) // an error is only possible for parts of Ready
 		return
 	}
 	var plans []string

@@ -21,8 +21,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Chooser chooses the plan type of a NodeClaim: the cheapest one that the claim allows, that fits its pods
-// and that no limit refuses.
+// Chooser chooses the plan type of a NodeClaim: the cheapest one that the claim allows, that its pods fit on, and
+// that no limit refuses.
 type Chooser struct {
 	Client client.Client // has the index IndexUID of NodeClaims
 	Types  *instancetype.Set
@@ -34,9 +34,9 @@ type Chooser struct {
 	Overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
 }
 
-// Choose returns the claim with its plan type: labels, order, resources and a
-// pending provider id. Nothing is stored. The error is Karpenter's of class
-// InsufficientCapacity or NodeClassNotReady if the claim is to be deleted.
+// Choose returns a copy of the claim with its plan type: labels, the annotations of the order, resources and a
+// pending provider id. It stores nothing. If the claim must be deleted, the error is Karpenter's
+// InsufficientCapacity or NodeClassNotReady.
 func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	class, err := c.nodeClass(ctx, nc)
 	if err != nil {
@@ -65,9 +65,8 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 	return chosen, nil
 }
 
-// Replan chooses another plan type for a claim whose own has no capacity. Nothing
-// is stored: the caller does that, or deletes the claim where the error is of class
-// InsufficientCapacity or NodeClassNotReady.
+// Replan chooses another plan type for a claim whose own has no capacity. It stores nothing: the caller stores the
+// result, or deletes the claim if the error is of class InsufficientCapacity or NodeClassNotReady.
 func (c *Chooser) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	open := nc.DeepCopy()
 	for _, key := range append(linodev1alpha1.PlanLabels(), corev1.LabelInstanceTypeStable) {
@@ -84,7 +83,7 @@ func (c *Chooser) reserve(
 	if err != nil {
 		return nil, err
 	}
-	if c.Overlay != nil && pool != nil { // Karpenter applies NodeOverlays to NodePools only
+	if c.Overlay != nil && pool != nil { // Karpenter applies NodeOverlays only to NodePools
 		if types, err = c.Overlay(pool.Name, types); err != nil {
 			return nil, fmt.Errorf("apply the NodeOverlays: %w", err)
 		}
@@ -98,13 +97,12 @@ func (c *Chooser) reserve(
 	return c.Limits.Reserve(ctx, nc, fit)
 }
 
-// classGrace is how long a new claim may be ahead of its class in the caches.
+// classGrace is how long after its creation a claim's class may be missing in the cache.
 const classGrace = 10 * time.Second
 
-// nodeClass returns the claim's class if nodes can be created from it. For a claim
-// whose class was created along with it, the error is one after which Karpenter
-// tries again: after one of class InsufficientCapacity or NodeClassNotReady it
-// deletes the claim.
+// nodeClass returns the claim's class if nodes can be created from it. If the class was created together with the
+// claim, the cache may not have it yet, and the error makes Karpenter try again; for an error of class
+// InsufficientCapacity or NodeClassNotReady, it would delete the claim.
 func (c *Chooser) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev1alpha1.LinodeNodeClass, error) {
 	if !nodeclaim.Managed(nc) {
 		return nil, fmt.Errorf("NodeClaim %s names no LinodeNodeClass", nc.Name)
@@ -132,7 +130,7 @@ func (c *Chooser) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev
 	return &class, nil
 }
 
-// nodePool returns the claim's NodePool; nil for a NodeClaim that was made by hand.
+// nodePool returns the claim's NodePool; nil for a NodeClaim that a user created.
 func (c *Chooser) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodePool, error) {
 	name := nc.Labels[karpv1.NodePoolLabelKey]
 	if name == "" {
@@ -145,13 +143,12 @@ func (c *Chooser) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.N
 	return &pool, nil
 }
 
-// requirements returns the requirements that a claim has of its machine.
+// requirements returns the requirements that a claim has for its machine.
 //
-// When Karpenter replaces a node by a cheaper one, and the NodePool does not
-// mention capacity types, it requires spot (karpenter v1.15.0, computeConsolidation
-// in pkg/controllers/disruption/consolidation.go), which Linode does not have. It
-// means "cheaper", and the plan types that it allows are cheaper on demand: hence
-// on-demand wherever the NodePool allows it.
+// When Karpenter replaces a node by a cheaper one, and the NodePool does not mention capacity types, it requires
+// spot (karpenter v1.15.0, computeConsolidation in pkg/controllers/disruption/consolidation.go), which Linode does
+// not have. Karpenter means "cheaper", and the plan types that it allows are cheaper on demand. Therefore on-demand
+// is allowed if the NodePool allows it.
 func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requirements {
 	want := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
 	if pool == nil {
@@ -164,9 +161,8 @@ func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requir
 	return want
 }
 
-// claimLabels are the labels of the claim's Node as far as they are known: the plan
-// type's, and those for which the claim's requirements allow one value only. Pods
-// select nodes by them before those have joined.
+// claimLabels returns the labels of the claim's Node, as far as they are known: those of the plan type, and those
+// for which the claim's requirements allow only one value. Pods that are scheduled before the Node joins need them.
 func claimLabels(nc *karpv1.NodeClaim, want scheduling.Requirements, plan map[string]string) map[string]string {
 	labels := map[string]string{}
 	for key, r := range want {

@@ -16,9 +16,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// IsDrifted implements CloudProvider. Hashes of different versions are not
-// compared: the controller of classes writes the new hash on such claims. What the
-// Syncer can correct in place is no drift.
+// IsDrifted implements CloudProvider. Hashes of different versions are not compared, because the controller of
+// classes writes the new hash on such claims. Differences that the Syncer can correct in place are not drift.
 func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	if !nodeclaim.Managed(nc) {
 		return "", nil
@@ -84,8 +83,8 @@ func (u unstamped) Get(ctx context.Context, key client.ObjectKey, o client.Objec
 	return err
 }
 
-// RolledBy is the revision that has made a node drift for a reason, as far as a note on its
-// pool or its class says; either may be nil.
+// RolledBy returns the revision that has made a node drift for a reason, if its pool or its class has a note of it;
+// either may be nil.
 func RolledBy(reason string, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) (manifest.RolledBy, bool) {
 	switch cloudprovider.DriftReason(reason) {
 	case disruption.NodePoolDrifted, disruption.RequirementsDrifted:

@@ -26,8 +26,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// How soon a class is checked again: its references at Linode come and go without an event. If something is
-// missing, it is checked sooner.
+// The time until a class is checked again: the objects at Linode that it refers to change without an event. If
+// something is missing, it is checked sooner.
 const (
 	classEvery   = 10 * time.Minute
 	missingEvery = time.Minute
@@ -42,31 +42,31 @@ type NodeClass struct {
 	events events.EventRecorder
 }
 
-// Linode is what a NodeClass has to know of Linode.
+// Linode has the parts of Linode that a NodeClass needs.
 type Linode struct {
-	Cluster  api.Cluster // its ID is 0 if it is none of LKE's
-	Mode     string      // of the classes, as their annotation AnnotationMode has it
+	Cluster  api.Cluster // its ID is 0 if it is not an LKE cluster
+	Mode     string      // the value of AnnotationMode on the classes
 	Rules    Rules
 	Standing *api.Standing
-	Plans    Plans // nil: none is ever closed to the account
+	Plans    Plans // nil means that no plan is closed to the account
 }
 
-// Plans knows the plans that are closed to the account; instancetype.Set does.
+// Plans knows the plans that are closed to the account; instancetype.Set implements it.
 type Plans interface {
 	Closed() map[string]time.Time
 	Closing() <-chan struct{}
 }
 
-// Rules are the rules of a mode for classes.
+// Rules are the rules of a mode for classes; packages lke and instance implement them.
 type Rules interface {
-	// Problem says why no machine can be created from a class, as far as that is known; "" if one can.
+	// Problem says why no machine can be created from a class, as far as known; "" if one can.
 	Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) string
 	// UpdateStatus writes into the status of a class what else its machines depend on.
 	UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error
-	// Drifted reports whether a claim is known to be made from another class than this, by
-	// the fields that its Hash is made of.
+	// Drifted reports whether a claim is known to be made from another class than this, by the fields that are part
+	// of its Hash.
 	Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool
-	// Changes receives when all classes are to be looked at again; nil if that never is.
+	// Changes triggers a reconciliation of all classes; nil means never.
 	Changes() <-chan event.GenericEvent
 }
 
@@ -93,8 +93,8 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	return b.Complete(n)
 }
 
-// comeAndGone lets NodeClaims through whose Node has joined, because its version
-// counts, and those that are gone: the last one lets its class go.
+// comeAndGone passes NodeClaims whose Node has joined, because its version counts, and deleted ones, because the
+// last one releases its class.
 func comeAndGone() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -107,7 +107,7 @@ func comeAndGone() predicate.Predicate {
 	}
 }
 
-// every asks for all classes.
+// every requests the reconciliation of all classes.
 func (n *NodeClass) every(ctx context.Context, _ client.Object) (all []reconcile.Request) {
 	var classes linodev1alpha1.LinodeNodeClassList
 	if err := n.client.List(ctx, &classes); err != nil {
@@ -119,7 +119,7 @@ func (n *NodeClass) every(ctx context.Context, _ client.Object) (all []reconcile
 	return all
 }
 
-// classOf asks for the class of a NodeClaim.
+// classOf requests the reconciliation of the class of a NodeClaim.
 func classOf(_ context.Context, o client.Object) []reconcile.Request {
 	if nc, ok := o.(*karpv1.NodeClaim); ok && nodeclaim.Managed(nc) {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
@@ -127,7 +127,7 @@ func classOf(_ context.Context, o client.Object) []reconcile.Request {
 	return nil
 }
 
-// Reconcile brings one class up to date.
+// Reconcile updates one class.
 func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var class linodev1alpha1.LinodeNodeClass
 	if err := n.client.Get(ctx, req.NamespacedName, &class); err != nil {
@@ -145,7 +145,7 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: n.again(&class)}, nil
 }
 
-// again is when a class is to be checked again without an event; zero for never.
+// again returns when to check a class again without an event; zero means never.
 func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	switch {
 	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != api.Problem{},
@@ -157,9 +157,8 @@ func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	return classEvery
 }
 
-// stamp writes finalizer and hash, and which cluster this is and where. When the hash
-// function has changed, the new hash is written on the claims first: they must not drift
-// for that reason.
+// stamp writes the finalizer, the hash, the cluster and its region. If the hash function has changed, it writes the
+// new hash on the claims first, so that they do not drift.
 func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
 	if v := class.Annotations[linodev1alpha1.AnnotationHashVersion]; v != "" && v != linodev1alpha1.HashVersion {
@@ -168,7 +167,7 @@ func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 		}
 	}
 	controllerutil.AddFinalizer(class, linodev1alpha1.Finalizer)
-	if n.Mode != "" { // before the hash, which heeds it
+	if n.Mode != "" { // before the hash, which depends on it
 		metav1.SetMetaDataAnnotation(&class.ObjectMeta, linodev1alpha1.AnnotationMode, n.Mode)
 	}
 	stampWith(&class.ObjectMeta, class.Hash())
@@ -209,7 +208,7 @@ func stampWith(meta *metav1.ObjectMeta, hash string) {
 	metav1.SetMetaDataAnnotation(meta, linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion)
 }
 
-// finalize removes the finalizer when no NodeClaim uses the class any more.
+// finalize removes the finalizer if no NodeClaim uses the class any more.
 func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(class, linodev1alpha1.Finalizer) {
 		return ctrl.Result{}, nil

@@ -25,26 +25,24 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// ConditionAccepted says on a NodePool whether LKE can make nodes for it. If it is
-// false, ValidationSucceeded and with it Ready are false too: Karpenter plans nothing
-// with such a NodePool, and does not count its zones when it spreads the pods of
-// others.
+// ConditionAccepted on a NodePool reports whether LKE can create nodes for it. If it is false, ValidationSucceeded
+// and with it Ready are false as well: Karpenter then ignores the NodePool, and does not count its zones when it
+// spreads the pods of others.
 const ConditionAccepted = "LKEAccepted"
 
-// ConditionOutOfStock is true of a NodePool while Linode has no machines of some plan types
-// that it allows: the message names them. They are not offered until they are tried again;
-// the others are used. Else there is no such condition.
+// ConditionOutOfStock on a NodePool is true while Linode has no machines of some plan types that it allows; the
+// message names them. They are not offered until they are tried again; the others are used. Otherwise the condition
+// is absent.
 const ConditionOutOfStock = "OutOfStock"
 
-// ConditionReplicaFailure is true of a NodePool with replicas while another machine for it cannot be
-// had: the message says why, and when it is tried again. Else there is no such condition.
+// ConditionReplicaFailure on a NodePool with replicas is true while another machine for it is unavailable; the
+// message has the reason and the time of the next try. Otherwise the condition is absent.
 const ConditionReplicaFailure = "ReplicaFailure"
 
-// Narrow leaves of the zones and regions that a NodePool allows the one that is there.
-// Karpenter takes every zone that some NodePool names for one that is there, and would
-// spread pods of others over it, which then wait forever (karpenter v1.15.0,
-// buildDomainGroups in pkg/controllers/provisioning/scheduling/topology.go). A
-// NodePool that allows none but others is unacceptable.
+// Narrow removes zones and regions other than the cluster's from those that a NodePool allows. Karpenter assumes
+// that every zone that some NodePool names exists, and would spread pods of others over it, which then wait forever
+// (karpenter v1.15.0, buildDomainGroups in pkg/controllers/provisioning/scheduling/topology.go). A NodePool that
+// allows only other zones is unacceptable.
 func Narrow(pool *karpv1.NodePool, region string) {
 	spec := &pool.Spec.Template.Spec
 	for i, r := range spec.Requirements {
@@ -56,10 +54,9 @@ func Narrow(pool *karpv1.NodePool, region string) {
 	}
 }
 
-// NodePools is the controller that validates all NodePools: by the
-// rules of Karpenter, whose own controller of this name it replaces, and by those of
-// LKE. Two controllers would take turns with the condition ValidationSucceeded. It also
-// writes whether the nodes of a NodePool are rolled out.
+// NodePools is the controller that validates all NodePools: by the rules of Karpenter, whose own controller of this
+// name it replaces, and by those of LKE. Two controllers would overwrite each other's condition
+// ValidationSucceeded. It also sets the condition RolledOut.
 type NodePools struct {
 	client  client.Client
 	types   *instancetype.Set
@@ -67,16 +64,15 @@ type NodePools struct {
 	events  events.EventRecorder
 }
 
-// NewNodePools returns the controller. Refused says what cannot be made of a NodePool; on LKE
-// that is that of package lke.
+// NewNodePools returns the controller. refused says why nodes of a NodePool would be refused; on LKE it is the
+// function of package lke.
 func NewNodePools(c client.Client, types *instancetype.Set, refused func(context.Context, *karpv1.NodePool) string,
 	recorder events.EventRecorder) *NodePools {
 	return &NodePools{client: c, types: types, refused: refused, events: recorder}
 }
 
-// Register implements operatorpkg's Controller. Karpenter writes conditions too, and
-// may drop one that its cache does not show: hence every change of a NodePool is
-// reconciled.
+// Register implements operatorpkg's Controller. Each change of a NodePool is reconciled, because Karpenter writes
+// conditions as well, and may remove one that its cache does not show.
 func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.validation").For(&karpv1.NodePool{}).
 		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(time.Second, nodepool.NodeClaimEventHandler()),
@@ -84,7 +80,7 @@ func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
 		WatchesRawSource(whenever(n.types.Blocking(), nil, n.every)).Complete(n)
 }
 
-// every asks for all NodePools, when Linode has no machines of a plan type.
+// every requests the reconciliation of all NodePools.
 func (n *NodePools) every(ctx context.Context, _ client.Object) (all []reconcile.Request) {
 	var pools karpv1.NodePoolList
 	if err := n.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
@@ -119,8 +115,8 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: n.again(&pool)}, nil
 }
 
-// again is when a NodePool is to be validated again without an event: the price list
-// may come to have what it asks for, and LKE machines.
+// again returns when to validate a NodePool again without an event, because the price list may get a plan type that
+// it needs, and LKE may have machines again.
 func (n *NodePools) again(pool *karpv1.NodePool) time.Duration {
 	switch conditions := pool.StatusConditions(status.WithObservedOnly()); {
 	case conditions.Get(ConditionOutOfStock).IsTrue():
@@ -154,12 +150,11 @@ func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 	if text := n.outOfStock(pool); text != "" {
 		conditions.SetTrueWithReason(ConditionOutOfStock, "NoMachines", text)
 	} else {
-		_ = conditions.Clear(ConditionOutOfStock) // it fails for parts of Ready only
+		_ = conditions.Clear(ConditionOutOfStock) // an error is only possible for parts of Ready
 	}
 }
 
-// outOfStock names the plan types that a NodePool allows and that Linode has no machines of;
-// "" if there are none.
+// outOfStock names the plan types that a NodePool allows and that are out of stock at Linode; "" if there are none.
 func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	blocked, closed := n.types.Blocked(), n.types.Closed()
 	if len(blocked) == 0 {
@@ -185,8 +180,8 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 // ReasonPriceChanged is the reason of events on NodePools that allow plan types whose price Linode has changed.
 const ReasonPriceChanged = "PriceChanged"
 
-// AnnouncePrices records on each NodePool that allows plan types, or has nodes of them, that their prices have changed:
-// Karpenter may move nodes for it, and no commit names them.
+// AnnouncePrices writes an event on each NodePool that allows plan types, or has nodes of them, whose prices have
+// changed: Karpenter may move nodes because of it, and no commit shows that.
 func (n *NodePools) AnnouncePrices(ctx context.Context, repriced []instancetype.Repriced) {
 	var pools karpv1.NodePoolList
 	var claims karpv1.NodeClaimList
@@ -224,7 +219,7 @@ func (n *NodePools) AnnouncePrices(ctx context.Context, repriced []instancetype.
 	}
 }
 
-// mostPrices is how many changed prices an event has.
+// mostPrices is the largest number of changed prices in an event.
 const mostPrices = 8
 
 func monthly(p catalog.Price) string {
@@ -237,7 +232,7 @@ func monthly(p catalog.Price) string {
 // ReasonClaimRefused is the reason of events on a NodePool whose NodeClaims the API server refuses.
 const ReasonClaimRefused = "NodeClaimRefused"
 
-// Unacceptable says why no node of the types can be created for a NodePool; "" if one can. Refused is another
+// Unacceptable says why no node of the types can be created for a NodePool; "" if one can. refused is another
 // reason, if any.
 func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string) string {
 	var texts []string
@@ -267,7 +262,7 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string
 	return strings.Join(texts, " ")
 }
 
-// OutOfStock are the plan types that a NodePool says Linode has no machines of.
+// OutOfStock returns the plan types that are out of stock according to the condition of a NodePool.
 func OutOfStock(pool *karpv1.NodePool) (plans []string) {
 	c := pool.StatusConditions(status.WithObservedOnly()).Get(ConditionOutOfStock)
 	if !c.IsTrue() {

@@ -23,17 +23,17 @@ import (
 // The reasons of events on pods.
 const (
 	reasonNotReady = "NodePoolNotReady"
-	ReasonStock    = "PlanTypeOutOfStock" // its message says which, and what is tried next
+	ReasonStock    = "PlanTypeOutOfStock" // the message names the plan type, and the one that is tried next
 	ReasonSilence  = "LinodeNoAnswer"
 	ReasonFull     = "PlacementGroupFull"
 )
 
 // obstacles are the reasons why pods may wait.
 type obstacles struct {
-	ready, unready []*karpv1.NodePool // those that are ready in the order in which Karpenter tries them
+	ready, unready []*karpv1.NodePool // ready has the order in which Karpenter tries them
 	classes        map[string]*linodev1alpha1.LinodeNodeClass
 	types          []*cloudprovider.InstanceType
-	blocked        map[string]time.Time // plan types that Linode has no machines of
+	blocked        map[string]time.Time // plan types that are out of stock
 	region         string
 	full           map[string]string // why NodePools have no room, by name
 }
@@ -65,13 +65,13 @@ func silence(class *linodev1alpha1.LinodeNodeClass) string {
 	return ""
 }
 
-// fit is a NodePool that fits a pod, and what both require of a node.
+// fit is a NodePool that a pod can use, and what both require of a node.
 type fit struct {
 	pool *karpv1.NodePool
 	want scheduling.Requirements
 }
 
-// fitting are those of the NodePools that fit a pod.
+// fitting returns the NodePools that a pod can use.
 func fitting(pools []*karpv1.NodePool, pod *corev1.Pod) (fits []fit) {
 	for _, pool := range pools {
 		if want, ok := instancetype.ForPod(pool, pod); ok {
@@ -81,7 +81,7 @@ func fitting(pools []*karpv1.NodePool, pod *corev1.Pod) (fits []fit) {
 	return fits
 }
 
-// of returns why a pod waits: the obstacle that must be fixed first.
+// of returns why a pod waits: the obstacle that must be removed first.
 func (o obstacles) of(pod *corev1.Pod) obstacle {
 	fits := fitting(o.ready, pod)
 	if len(fits) == 0 {
@@ -106,7 +106,7 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 }
 
 // stock returns the out-of-stock plan types that would fit a pod, and the one that is tried next. The pod uses the
-// first of the NodePools first.
+// first NodePool first.
 func (o obstacles) stock(pod *corev1.Pod, fits []fit) obstacle {
 	if len(o.blocked) == 0 {
 		return obstacle{}
@@ -137,7 +137,7 @@ func (o obstacles) stock(pod *corev1.Pod, fits []fit) obstacle {
 	return obstacle{first.pool, ReasonStock, nodeclaim.Shorten(text)}
 }
 
-// next is the plan type that a pod would have a node of now, and of which NodePool; nil if there is none.
+// next returns the plan type of the node that a pod would get now, and its NodePool; nil if there is none.
 func (o obstacles) next(fits []fit, requests corev1.ResourceList) (*cloudprovider.InstanceType, *karpv1.NodePool) {
 	for _, f := range fits {
 		if types := instancetype.Candidates(o.types, f.want, requests); len(types) > 0 {

@@ -36,7 +36,7 @@ type Pods struct {
 // Full says why a NodePool cannot get another node of its class; "" if it can.
 type Full func(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error)
 
-// lastEvent is the last event of a pod.
+// lastEvent is the last event about a pod.
 type lastEvent struct {
 	reason string
 	at     time.Time
@@ -55,8 +55,8 @@ const (
 	gather    = 2 * time.Second // how long events are collected
 )
 
-// Register implements operatorpkg's Controller. Any change of a NodePool or a class
-// reconciles all pods, a moment later: a thousand that are new change five thousand times.
+// Register implements operatorpkg's Controller. Any change of a NodePool or a class reconciles all pods, after a
+// short delay: a thousand new objects change five thousand times.
 func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
 	all := nodeclaim.Collect(gather, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{}}
@@ -65,7 +65,7 @@ func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
 		Watches(&linodev1alpha1.LinodeNodeClass{}, all).Complete(p)
 }
 
-// Reconcile writes events on all pods that wait for an obstacle.
+// Reconcile writes events on all pods that wait because of an obstacle.
 func (p *Pods) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	found, err := p.look(ctx)
 	if err != nil {
@@ -75,11 +75,11 @@ func (p *Pods) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, erro
 		p.last = nil
 		return ctrl.Result{}, nil
 	}
-	// New pods cause no event of a NodePool.
+	// New pods do not cause an event of a NodePool, so the pods are listed again.
 	return ctrl.Result{RequeueAfter: podsEvery}, p.warn(ctx, found)
 }
 
-// look finds the obstacles of pods.
+// look finds the obstacles.
 func (p *Pods) look(ctx context.Context) (found obstacles, err error) {
 	var pools karpv1.NodePoolList
 	if err := p.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
@@ -109,7 +109,7 @@ func (p *Pods) look(ctx context.Context) (found obstacles, err error) {
 	return found, err
 }
 
-// fullOnes are the ready NodePools without capacity, with the reasons.
+// fullOnes returns the ready NodePools without capacity, with the reasons.
 func (p *Pods) fullOnes(ctx context.Context, found obstacles) (map[string]string, error) {
 	full := map[string]string{}
 	for _, pool := range found.ready {

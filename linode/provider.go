@@ -36,8 +36,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Provider is the CloudProvider. Its methods answer from what is known; none of
-// them waits for a machine to be made.
+// Provider is the CloudProvider. Its methods answer from what is known; none of them waits until a machine exists.
 type Provider struct {
 	chooser  *Chooser
 	machines Machines
@@ -46,31 +45,30 @@ type Provider struct {
 	RepairAfter time.Duration // how long a node must not be ready before Karpenter replaces it; 0: the constant RepairAfter
 }
 
-// Machines are the Linodes of a cluster. LKE shows those of LKE's node pools.
+// Machines are the Linodes of a cluster; package lke implements it for LKE's node pools.
 type Machines interface {
-	// Release allows the deletion of a NodeClaim's machine, and reports whether a list of Linode after the first
-	// call no longer shows it.
+	// Release allows the deletion of a NodeClaim's machine, and reports whether it is gone: a list that was
+	// requested from Linode after the first call does not show it.
 	Release(uid string) (gone bool)
-	// Get returns a machine as a NodeClaim. The error is Karpenter's NotFound where the
-	// machine is gone for good, and only then.
+	// Get returns a machine as a NodeClaim. The error is Karpenter's NotFound only if the machine is gone for good.
 	Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error)
-	// List returns all machines, those included that may only be hidden for a moment.
+	// List returns all machines, including those that may only be hidden for a moment.
 	List(ctx context.Context) ([]*karpv1.NodeClaim, error)
 }
 
-// Orders is what a NodeClaim's machine is ordered by.
+// Orders turns NodeClaims into orders for machines.
 type Orders interface {
-	// Known reports whether all is known of a class that an order needs.
+	// Known reports whether everything is known about a class that an order needs.
 	Known(class *linodev1alpha1.LinodeNodeClass) bool
-	// Offer returns the types as nodes of a class have them, for a NodePool, which may be nil.
-	// It changes none of those that it is given.
+	// Offer returns the types as they are for nodes of a class and a NodePool, which may be nil. It does not change
+	// its argument.
 	Offer(ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType) (
 		[]*cloudprovider.InstanceType, error)
-	// Order returns the annotations that a claim has its machine made by. The error is
-	// Karpenter's of class InsufficientCapacity if there is no room for one more.
+	// Order returns the annotations from which a claim's machine is created. If there is no room for another one,
+	// the error is Karpenter's InsufficientCapacity.
 	Order(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool,
 		plan string) (map[string]string, error)
-	// Drifted says why a claim's machine differs from its class and its order, without the differences that the
+	// Drifted says how a claim's machine differs from its class and its order, without the differences that the
 	// class's hash shows; "" if it does not.
 	Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (
 		cloudprovider.DriftReason, error)
@@ -83,7 +81,7 @@ func NewProvider(chooser *Chooser, machines Machines) *Provider {
 	return &Provider{chooser: chooser, machines: machines}
 }
 
-// Region is the region of the cluster, and its only zone.
+// Region returns the region of the cluster, which is also its only zone.
 func (p *Provider) Region() string { return p.chooser.Types.Region() }
 
 // Name implements CloudProvider.
@@ -94,10 +92,10 @@ func (p *Provider) GetSupportedNodeClasses() []status.Object {
 	return []status.Object{&linodev1alpha1.LinodeNodeClass{}}
 }
 
-// GetInstanceTypes implements CloudProvider. Every NodePool gets all plan types;
-// Karpenter picks by the NodePool's requirements. Those that a CapacityLimit has
-// no room for have no available offering. The slice is shared: Karpenter filters
-// it before it sorts. What the NodePool's nodes are of is always among them.
+// GetInstanceTypes implements CloudProvider. Every NodePool gets all plan types; Karpenter chooses by the
+// NodePool's requirements. Plan types for which a CapacityLimit has no room have no available offering. The slice
+// is shared: Karpenter filters it before it sorts. The plan types of the NodePool's existing nodes are always
+// included.
 func (p *Provider) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
 	types, err := p.offered(ctx, pool)
 	if err != nil {
@@ -126,11 +124,11 @@ func (p *Provider) offered(ctx context.Context, pool *karpv1.NodePool) ([]*cloud
 	return p.chooser.Orders.Offer(ctx, class, pool, types)
 }
 
-// RepairAfter is how long a node must not be ready before Karpenter replaces it: repair.
+// RepairAfter is how long a node must not be ready before Karpenter repairs, that is replaces, it.
 const RepairAfter = 30 * time.Minute
 
-// RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE reports, or that are set when it
-// reports nothing. A kubelet that reports nothing ends no pod, so its node is not drained.
+// RepairPolicies implements CloudProvider. It returns the conditions that a kubelet on LKE reports, or that are set
+// if it does not report. A kubelet that does not report cannot end pods, so such a node is not drained.
 func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
 	after := cmp.Or(p.RepairAfter, RepairAfter)
 	return []cloudprovider.RepairPolicy{
@@ -141,13 +139,13 @@ func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
 	}
 }
 
-// Reboot implements CloudProvider. No policy asks for it: a replacement needs no further scope of the token.
+// Reboot implements CloudProvider. No policy uses it, because a replacement needs no further scope of the token.
 func (p *Provider) Reboot(context.Context, *karpv1.NodeClaim, string) error {
 	return cloudprovider.NewNodeRebootNotImplementedError()
 }
 
-// Create chooses the cheapest plan type that fits and returns immediately: the returned claim has everything
-// that the scheduler needs, and a pending provider id.
+// Create chooses the cheapest plan type that fits and returns immediately: the returned claim has everything that
+// the scheduler needs, and a pending provider id.
 func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	chosen, err := p.chooser.Choose(ctx, nc)
 	if err != nil {
@@ -156,13 +154,13 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 	return chosen, nil
 }
 
-// Delete releases the claim's machine. It returns NotFound only when Linode, asked
-// after the first call, does not show the machine any more: Karpenter then removes
-// its finalizer, and a machine that still runs would be leaked.
+// Delete releases the claim's machine. It returns NotFound only if a list that was requested from Linode after the
+// first call does not show the machine any more: Karpenter then removes its finalizer, and a machine that still
+// runs would be leaked.
 //
-// An id that names no Linode was written by another program and stands for no
-// machine: NotFound at once. The machine that the claim had before, if any, has no
-// owner and is deleted as such.
+// A provider id that names no Linode was written by another program and has no machine, so that NotFound is
+// returned immediately. If the claim had a machine before, the machine is without a claim and is deleted for that
+// reason.
 func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
 	if id := nc.Status.ProviderID; !nodeclaim.IsPending(id) && nodeclaim.InstanceOf(id) == 0 {
 		return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("%q is not the provider id of a Linode", id))
@@ -173,9 +171,8 @@ func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
 	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("Linode no longer has a machine of NodeClaim %s", nc.Name))
 }
 
-// Get returns what is known of a machine by its provider id. A pending id is
-// answered from the NodeClaim that it belongs to. Karpenter asks about once a second
-// for each node that it drains and that is not ready.
+// Get returns what is known about a machine by its provider id. For a pending id it answers from the NodeClaim with
+// that id. Karpenter calls it about once a second for each node that it drains and that is not ready.
 func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	if uid, pending := nodeclaim.UIDOf(providerID); pending {
 		nc, err := nodeclaim.ByUID(ctx, p.chooser.Client, uid)

@@ -11,9 +11,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Register adds to the linked Karpenter what instancetype.Register does, and to
-// client-go's scheme the kinds LinodeNodeClass and CapacityLimit. Call it before
-// anything of Karpenter runs. Further calls do nothing.
+// Register does for the linked Karpenter what instancetype.Register does, and adds the kinds LinodeNodeClass and
+// CapacityLimit to client-go's scheme. It must be called before any code of Karpenter runs. Further calls do
+// nothing.
 func Register() { register() }
 
 var register = sync.OnceFunc(func() {

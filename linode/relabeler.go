@@ -25,11 +25,12 @@ import (
 // ReasonRelabeled is the reason of the event on a NodePool after its nodes have the labels and annotations of a change.
 const ReasonRelabeled = "NodesRelabeled"
 
-// relabelAgain is when a NodePool is reconciled again after a write or a conflict: the cache is behind.
+// relabelAgain is the time until a NodePool is reconciled again after a write or a conflict, because the cache
+// lags.
 const relabelAgain = time.Second
 
-// Relabeler is the controller that carries out what package inplace decides: it writes the labels and annotations that
-// change in place on the NodeClaims and Nodes of a NodePool.
+// Relabeler is the controller that carries out the decisions of package inplace: it writes the labels and
+// annotations that change in place on the NodeClaims and Nodes of a NodePool.
 type Relabeler struct {
 	client  client.Client
 	events  events.EventRecorder
@@ -47,7 +48,7 @@ func NewRelabeler(c client.Client, recorder events.EventRecorder) *Relabeler {
 		}, []string{"nodepool"})}
 }
 
-// Metrics are the number of nodes that are not relabeled.
+// Metrics returns the metric with the number of nodes that are not relabeled yet.
 func (c *Relabeler) Metrics() []prometheus.Collector { return []prometheus.Collector{c.behind} }
 
 // Register implements operatorpkg's Controller.
@@ -62,8 +63,8 @@ func (c *Relabeler) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(c)
 }
 
-// Reconcile writes what differs on the NodeClaims and Nodes of a NodePool. It writes against the versions that it has
-// read: what another has written since is read first.
+// Reconcile updates the NodeClaims and Nodes of a NodePool. If another client has written an object since it was
+// read, the write fails and is retried.
 func (c *Relabeler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var pool karpv1.NodePool
 	if err := c.client.Get(ctx, req.NamespacedName, &pool); err != nil || !pool.DeletionTimestamp.IsZero() {
@@ -109,7 +110,7 @@ func (c *Relabeler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !conflicts {
 		c.report(&pool)
 	}
-	if behind > 0 { // the next pass verifies what was written
+	if behind > 0 { // the next pass verifies the writes
 		return ctrl.Result{RequeueAfter: relabelAgain}, nil
 	}
 	return ctrl.Result{}, nil
@@ -143,7 +144,7 @@ func (c *Relabeler) write(ctx context.Context, template inplace.Template, nc *ka
 	return claim != nil || changed != nil, nil
 }
 
-// node is the Node of a claim; nil until Karpenter has registered it.
+// node returns the Node of a claim; nil until Karpenter has registered it.
 func (c *Relabeler) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.Node, error) {
 	if nc.Status.NodeName == "" {
 		return nil, nil
@@ -159,7 +160,7 @@ func (c *Relabeler) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.Nod
 	return &node, nil
 }
 
-// report writes one event for all Nodes that were changed since the last one.
+// report writes one event for all Nodes that were changed since the last event.
 func (c *Relabeler) report(pool *karpv1.NodePool) {
 	n := len(c.changed[pool.Name])
 	delete(c.changed, pool.Name)

@@ -17,8 +17,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// ConditionRolledOut says on a NodePool how many of how many nodes are as its template, its class and its version want
-// them: True if all are. Argo CD and kubectl wait read it. Karpenter has no such condition yet
+// ConditionRolledOut on a NodePool reports how many of its nodes match its template, its class and its version:
+// True if all do. Argo CD and kubectl wait read it. Karpenter has no such condition yet
 // (kubernetes-sigs/karpenter#3071, #1785).
 const ConditionRolledOut = "RolledOut"
 
@@ -34,7 +34,7 @@ func rolledOut(pool *karpv1.NodePool, claims []karpv1.NodeClaim) (_ corev1.Condi
 		nc := &claims[i]
 		_, stamped := nc.Annotations[karpv1.NodePoolHashAnnotationKey]
 		comparable := stamped && nc.Annotations[karpv1.NodePoolHashVersionAnnotationKey] == karpv1.NodePoolHashVersion
-		launched := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeLaunched).IsTrue() // and has all labels
+		launched := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeLaunched).IsTrue() // the claim then has all labels
 		switch {
 		case comparable && template.Drifted(nc.Labels, nc.Annotations) || drifted(nc) ||
 			launched && scheduling.NewLabelRequirements(nc.Labels).Compatible(requirements) != nil:

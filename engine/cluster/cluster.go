@@ -32,7 +32,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Snapshot is what was read of a cluster. Nothing of it is changed.
+// Snapshot is what was read of a cluster. Readers must not change the objects.
 type Snapshot struct {
 	Nodes      []*corev1.Node
 	Pods       []*corev1.Pod
@@ -42,28 +42,27 @@ type Snapshot struct {
 	Limits     []*lkeplanv1alpha1.CapacityLimit
 	Plans      []*lkeplanv1alpha1.NodePlan
 	Budgets    []*policyv1.PodDisruptionBudget
-	Events     []*corev1.Event // at least warnings, and which node a pod is to have
+	Events     []*corev1.Event // at least warnings, and the events with which Karpenter nominates nodes for pods
 	Daemons    []*appsv1.DaemonSet
 	Namespaces []*corev1.Namespace
 	Volumes    Volumes
-	Notes      []string // what could not be read, each a sentence
+	Notes      []string // what could not be read, one sentence each
 
-	// Unlisted are the kinds, in the plural, that could not be listed: from there being none
-	// of them here, nothing follows.
+	// Unlisted are the kinds, in the plural, that could not be listed. Their lists are empty, which does not mean
+	// that the cluster has no such objects.
 	Unlisted []string
-	// Refused are the resources that the right to list is missing for, such as nodepools.karpenter.sh, by kinds; as Load
-	// found out.
+	// Refused has, by kind, the resources that the user may not list, such as nodepools.karpenter.sh. Load sets it.
 	Refused map[string]string
 }
 
-// Volumes are what tells where the volumes of pods can be used.
+// Volumes are the objects that decide where the volumes of pods can be used.
 type Volumes struct {
 	Claims  []*corev1.PersistentVolumeClaim
 	All     []*corev1.PersistentVolume
 	Classes []*storagev1.StorageClass
 }
 
-// Of sorts objects by their kinds; those of others are left out. Notes say what could not be read.
+// Of sorts objects by kind and ignores other kinds. notes say what could not be read.
 func Of(objects []client.Object, notes []string) Snapshot {
 	s := Snapshot{Notes: notes}
 	for _, obj := range objects {
@@ -101,7 +100,7 @@ func Of(objects []client.Object, notes []string) Snapshot {
 	return s
 }
 
-// The kinds that conclusions are drawn from, as Snapshot.Unlisted names them.
+// The kinds that callers check with Unread, as Snapshot.Unlisted names them.
 const (
 	KindNodes   = "Nodes"
 	KindClaims  = "NodeClaims"
@@ -120,8 +119,7 @@ const (
 	KindStorageClasses = "StorageClasses"
 )
 
-// Unread says that the objects of some kinds, named in the plural, could not be listed;
-// "" where they could.
+// Unread returns a sentence if the objects of some kinds, named in the plural, could not be listed; else "".
 func (s Snapshot) Unread(kinds ...string) string {
 	unread := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return !slices.Contains(s.Unlisted, kind) })
 	if len(unread) == 0 {
@@ -130,8 +128,8 @@ func (s Snapshot) Unread(kinds ...string) string {
 	return strings.Join(unread, " and ") + " cannot be listed"
 }
 
-// Most is what more than half of some voices say, "" being none; "" if there is no such majority. A kubelet can write
-// the region of its Node, so that one of them does not decide for the cluster.
+// Most returns the value that more than half of the values have, ignoring ""; "" if there is no such majority. A
+// kubelet can write the region of its Node, so a single Node must not decide for the cluster.
 func Most(voices []string) string {
 	said, n := map[string]int{}, 0
 	for _, voice := range voices {
@@ -148,11 +146,11 @@ func Most(voices []string) string {
 	return ""
 }
 
-// Region is that of the cluster, as the controller has written it on its classes, or else as most nodes say, or most
-// NodeClaims; and its tier, as the classes tell: only Enterprise
-// has versions like v1.33.4+lke2, and classes of instance mode set it. A class can name a version
-// that the cluster does not have: one class with a version of the standard tier decides. It is ""
-// where nothing tells.
+// Region returns the region and the tier of a cluster. The region is the one that the controller has written on its
+// classes, or else that of most nodes, or of most NodeClaims. The tier follows from the versions in the classes:
+// only Enterprise has versions like v1.33.4+lke2, and classes of instance mode set it. A class can name a version
+// that the cluster does not have, so one class with a version of the standard tier decides. The results are "" if
+// they are unknown.
 func (s Snapshot) Region() (region string, tier catalog.Tier) {
 	var nodes, claims, classes []string
 	for _, n := range s.Nodes {
@@ -181,7 +179,7 @@ func (s Snapshot) Region() (region string, tier catalog.Tier) {
 	return region, tier.WithGPUs(gpus)
 }
 
-// Sorted are the lists in the order of names: the same cluster gives the same text.
+// Sorted returns the snapshot with its lists sorted by name, so that the same cluster gives the same text.
 func (s Snapshot) Sorted() Snapshot {
 	s.Nodes, s.Pods, s.Claims, s.Pools = byName(s.Nodes), byName(s.Pods), byName(s.Claims), byName(s.Pools)
 	s.Classes, s.Limits, s.Plans = byName(s.Classes), byName(s.Limits), byName(s.Plans)
@@ -195,12 +193,12 @@ func byName[T metav1.Object](list []T) []T {
 	})
 }
 
-// Lister lists objects of a cluster, in all namespaces; kube.Cluster is one.
+// Lister lists objects of a cluster, in all namespaces; kube.Cluster implements it.
 type Lister interface {
 	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
 }
 
-// List lists the objects of a kind, as their Go type.
+// List lists the objects of a kind, and decodes them into their Go type.
 func List[T any](ctx context.Context, from Lister, apiVersion, kind string) ([]*T, error) {
 	objects, err := from.List(ctx, apiVersion, kind)
 	if err != nil {
@@ -215,7 +213,8 @@ func List[T any](ctx context.Context, from Lister, apiVersion, kind string) ([]*
 	return typed, nil
 }
 
-// Load lists kinds, as Snapshot.Unlisted names them. That the user may not list one is no error.
+// Load lists kinds, as Snapshot.Unlisted names them. If the user may not list a kind, this is noted and is not an
+// error.
 func Load(ctx context.Context, from Lister, kinds ...string) (s Snapshot, err error) {
 	for _, kind := range kinds {
 		switch kind {
@@ -255,7 +254,7 @@ func Load(ctx context.Context, from Lister, kinds ...string) (s Snapshot, err er
 	return s, nil
 }
 
-// Refused is the resource that the right to list is missing for, such as nodepools.karpenter.sh.
+// Refused returns the resource that an error says the user may not list, such as nodepools.karpenter.sh.
 func Refused(err error) string {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Details == nil {
@@ -265,14 +264,14 @@ func Refused(err error) string {
 	return strings.TrimSuffix(details.Kind+"."+details.Group, ".")
 }
 
-// Cached reads lists from a cache, which shares the objects.
+// Cached reads lists from a cache and shares its objects.
 func Cached(ctx context.Context, cache client.Reader, lists ...client.ObjectList) (Snapshot, error) {
 	var objects []client.Object
 	for _, list := range lists {
 		if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return Snapshot{}, err
 		}
-		_ = meta.EachListItem(list, func(item runtime.Object) error { // which returns no error
+		_ = meta.EachListItem(list, func(item runtime.Object) error { // it never returns an error
 			objects = append(objects, item.(client.Object))
 			return nil
 		})
@@ -280,8 +279,8 @@ func Cached(ctx context.Context, cache client.Reader, lists ...client.ObjectList
 	return Of(objects, nil), nil
 }
 
-// PodsToMove are the pods of a node that go when it is drained: those of DaemonSets, and those that the kubelet has from a
-// file, do not, and those that have ended need not. Of "" there are none.
+// PodsToMove returns the pods that leave a node when it is drained. Pods of DaemonSets and static pods stay, and
+// pods that have ended do not count. For the node "" there are none.
 func PodsToMove(pods []*corev1.Pod, node string) (on []*corev1.Pod) {
 	for _, pod := range pods {
 		_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]

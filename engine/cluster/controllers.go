@@ -12,27 +12,27 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Controller is a process of lkeplan as its Lease shows it.
+// Controller is a process of lkeplan, as its Lease describes it.
 type Controller struct {
 	Namespace, Lease string
-	Holder           string        // "" where none works, and none stands by
-	Silent           time.Duration // since it was last heard of
+	Holder           string        // "" if no process holds the Lease
+	Silent           time.Duration // time since the last renewal
 }
 
-// silence is how long a process that works may say nothing: Leases last for 15 s.
+// silence is the time without a renewal after which a process is considered dead: Leases last for 15 s.
 const silence = 20 * time.Second
 
-// Works reports whether the process is alive. Clocks that differ by more than some seconds
-// make it wrong.
+// Works reports whether the process is alive. The answer can be wrong if the clocks differ by more than a few
+// seconds.
 func (c Controller) Works() bool { return c.Holder != "" && c.Silent < silence }
 
 // MakesNodes reports whether it is the process that makes and deletes nodes.
 func (c Controller) MakesNodes() bool { return c.Lease == makesNodes }
 
-// makesNodes is the Lease of the process that makes nodes.
+// makesNodes is the name of the Lease of the process that creates nodes.
 const makesNodes = "lkeplan-controller"
 
-// String says what it is and how it is.
+// String describes the process and its state.
 func (c Controller) String() string {
 	name := c.Namespace + "/" + c.Lease
 	switch {
@@ -44,7 +44,7 @@ func (c Controller) String() string {
 	return name + " works"
 }
 
-// Controllers returns the processes that have, or had, a Lease.
+// Controllers returns the processes that have a Lease, including those that have stopped.
 func Controllers(ctx context.Context, from Lister, now time.Time) ([]Controller, error) {
 	leases, err := List[coordinationv1.Lease](ctx, from, "coordination.k8s.io/v1", "Lease")
 	if err != nil {

@@ -11,28 +11,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Subject is an object that events are about. The UID is "" if the object is gone.
+// Subject is the object of an event. The UID is "" if the object does not exist any more.
 type Subject struct {
 	Kind, Namespace, Name string
 	UID                   types.UID
 }
 
-// SubjectOf is an object of a kind.
+// SubjectOf returns an object of a kind as a Subject.
 func SubjectOf(kind string, obj metav1.Object) Subject {
 	return Subject{kind, obj.GetNamespace(), obj.GetName(), obj.GetUID()}
 }
 
-// Events are events by what they are about.
+// Events are events by their subjects.
 type Events struct {
 	now time.Time
-	by  map[Subject][]*corev1.Event // without UIDs
+	by  map[Subject][]*corev1.Event // the keys have no UIDs
 }
 
-// EventsAt are the events of a snapshot at a time.
+// EventsAt returns the events of a snapshot at a time.
 //
-// An event counts only if it is in the namespace where the API server takes events about its object: that of the
-// object, or default for an object without a namespace. So a user who may write events only in another namespace cannot
-// say something about an object.
+// An event counts only if it is in the namespace in which the API server requires events about its object: the
+// namespace of the object, or default for an object without a namespace. So a user who may write events only in
+// another namespace cannot make statements about an object.
 func (s Snapshot) EventsAt(now time.Time) Events {
 	e := Events{now: now, by: map[Subject][]*corev1.Event{}}
 	for _, event := range s.Events {
@@ -60,8 +60,8 @@ func clusterWide(kind string) bool {
 	return slices.Contains([]string{"Node", "NodeClaim", "NodePool", "LinodeNodeClass"}, kind)
 }
 
-// About are the events about some objects, the last ones first. Events about another object of the same name, which has
-// another UID, are none. The kubelet writes the name of its Node for the UID.
+// About returns the events about some objects, the last ones first. It ignores events about an earlier object of
+// the same name, which has another UID. The kubelet writes the name of its Node in place of the UID.
 func (e Events) About(of ...Subject) (about []*corev1.Event) {
 	for _, subject := range of {
 		uid := subject.UID
@@ -79,7 +79,7 @@ func (e Events) About(of ...Subject) (about []*corev1.Event) {
 	return about
 }
 
-// OfKind are the events about objects of a kind, the last ones first.
+// OfKind returns the events about objects of a kind, the last ones first.
 func (e Events) OfKind(kind string) (about []*corev1.Event) {
 	for subject, events := range e.by {
 		if subject.Kind == kind {
@@ -95,8 +95,8 @@ func (e Events) OfKind(kind string) (about []*corev1.Event) {
 // ahead is how far the clock of the author of an event may be ahead.
 const ahead = time.Minute
 
-// LastSeen is when an event was last seen. Its author writes that. If it is a time that is still to come, it is when the
-// API server took the event.
+// LastSeen returns when an event was last seen. The author of the event writes that time; if it is in the future,
+// the time at which the API server created the event counts.
 func (e Events) LastSeen(event *corev1.Event) time.Time {
 	if at := LastSeen(event); !at.After(e.now.Add(ahead)) {
 		return at
@@ -104,7 +104,7 @@ func (e Events) LastSeen(event *corev1.Event) time.Time {
 	return event.CreationTimestamp.Time
 }
 
-// LastSeen is when an event was last seen according to its author: the API has three places for it.
+// LastSeen returns when an event was last seen according to its author. The API has three fields for it.
 func LastSeen(event *corev1.Event) time.Time {
 	at := event.LastTimestamp.Time
 	if event.EventTime.After(at) {

@@ -27,22 +27,22 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Kind is one kind of objects, or some of them.
+// Kind is a kind of objects, with options that select some of them.
 type Kind struct {
 	Name   string // in the plural
-	Group  string // of the API; "" for that of Kubernetes itself
+	Group  string // of the API; "" for the core group
 	Empty  client.ObjectList
 	Opts   []client.ListOption
-	Needed bool // without it there is nothing to show
+	Needed bool // without it there is nothing to show, so that an error ends Read
 }
 
-// resource is what the right to list a kind is for, such as nodepools.karpenter.sh.
+// resource is the resource of the kind for RBAC, such as nodepools.karpenter.sh.
 func (k Kind) resource() string {
 	return strings.TrimSuffix(strings.ToLower(k.Name)+"."+k.Group, ".")
 }
 
-// Read lists kinds by a client, which knows them and bounds its requests, all at the same time. Kinds that cannot be listed
-// and are not needed are noted; the first error of another sort ends it.
+// Read lists kinds at the same time with a client, which limits its requests. A kind that cannot be listed and is
+// not Needed becomes a note; any other error ends Read.
 func Read(ctx context.Context, c client.Reader, kinds ...Kind) (Snapshot, error) {
 	linode.Register()
 	all, end := context.WithCancel(ctx)
@@ -64,14 +64,14 @@ func Read(ctx context.Context, c client.Reader, kinds ...Kind) (Snapshot, error)
 	}
 	s := Of(slices.Concat(lists...), slices.DeleteFunc(slices.Clone(notes), func(note string) bool { return note == "" }))
 	for i, k := range kinds {
-		if notes[i] != "" && !strings.HasSuffix(notes[i], unknownKind) { // of a kind that the cluster does not know there are none
+		if notes[i] != "" && !strings.HasSuffix(notes[i], unknownKind) { // if the cluster does not know the kind, there are no such objects
 			s.Unlisted = append(s.Unlisted, k.Name)
 		}
 	}
 	return s, nil
 }
 
-// list lists the kind, from the API server's cache.
+// list lists the kind from the API server's watch cache.
 func (k Kind) list(ctx context.Context, c client.Reader) (objects []client.Object, err error) {
 	list := k.Empty.DeepCopyObject().(client.ObjectList)
 	opts := append(slices.Clone(k.Opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
@@ -87,7 +87,7 @@ func (k Kind) list(ctx context.Context, c client.Reader) (objects []client.Objec
 // unknownKind ends the note about a kind that the cluster does not have.
 const unknownKind = "the cluster does not have this kind."
 
-// problem is the note for an error that asking again does not change; "" for others.
+// problem returns the note for an error that a retry does not change; "" for other errors.
 func (k Kind) problem(err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -100,7 +100,8 @@ func (k Kind) problem(err error) string {
 	return ""
 }
 
-// AllKinds are what why looks at: those of StatusKinds, what a scheduler reads, and all events.
+// AllKinds are the kinds that the command why reads: those of StatusKinds, the objects that a scheduler reads, and
+// all events.
 func AllKinds() []Kind {
 	all := slices.DeleteFunc(StatusKinds(), func(k Kind) bool { return k.Name == "Events" })
 	return append(all,
@@ -111,7 +112,7 @@ func AllKinds() []Kind {
 		Kind{Name: "Events", Empty: &corev1.EventList{}})
 }
 
-// StatusKinds are what status looks at. Of events, warnings count.
+// StatusKinds are the kinds that the command status reads, with warnings as the only events.
 func StatusKinds() []Kind {
 	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
 	return []Kind{

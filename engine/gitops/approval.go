@@ -12,10 +12,10 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// intend records in the status what is about to be done, before the first object is changed: it
-// uses up the approval of the plan, and calls state for other changes of the status. It also records the files of a first
-// revision, whose guards apply to the next one. If the status
-// cannot be written, nothing is changed, and the approval stays for the next attempt.
+// recordBeforeApply records in the status what is about to be done, before the first object is changed: it uses up
+// the approval of the plan, and calls state for other changes of the status. It also records the files of a first
+// revision, whose guards apply to the next one. If the status cannot be written, nothing is changed, and the
+// approval stays for the next attempt.
 func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
 	np, before := rev.np, rev.np.Status.DeepCopy()
 	rev.usedApproval = plan.SpendApproval(np, p.digest)
@@ -41,7 +41,7 @@ func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func
 	return nil
 }
 
-// awaitsApproval is the outcome of a plan that guards refuse.
+// awaitsApproval returns the outcome of a plan that guards refuse.
 func awaitsApproval(rev *revision, p judged, why string) outcome {
 	return stalled(lkeplanv1alpha1.ReasonGuarded,
 		"revision %s waits for approval: %s Or lift the guard in an earlier revision.",
@@ -59,7 +59,7 @@ func waits(np *lkeplanv1alpha1.NodePlan, p judged, why string) string {
 		sentence(p.Plan), why, np.Namespace, np.Name, p.digest)
 }
 
-// approved is the part of an event that names the approval of a plan; "" if it needed none.
+// approved returns the part of an event that names the approval of a plan; "" if it needed none.
 func approved(a *lkeplanv1alpha1.Approval) string {
 	if a == nil {
 		return ""

@@ -17,7 +17,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// never ignores created objects.
+// never is a predicate that ignores created objects.
 func never(event.CreateEvent) bool { return false }
 
 // changedByOthers passes changes of a spec and deletions of a NodePlan's objects by others than
@@ -40,12 +40,12 @@ func ownerChanged() predicate.Funcs {
 	}}
 }
 
-// idOf returns a function that returns the ID of an object in inventories.
+// idOf returns a function that computes the ID of an object in inventories.
 func idOf(scheme *runtime.Scheme) func(client.Object) string {
 	return func(obj client.Object) string {
 		kind, err := apiutil.GVKForObject(obj, scheme)
 		if err != nil {
-			return "" // the kinds that are watched are all known
+			return "" // all watched kinds are in the scheme
 		}
 		return nodeplan.ID(obj.GetNamespace(), obj.GetName(), kind.Group, kind.Kind)
 	}

@@ -15,12 +15,11 @@ import (
 	"github.com/lkeplan/lkeplan/engine/rollout"
 )
 
-// remembered is how long an event about missing capacity counts. Package fleet does not offer a plan
-// type without capacity for some minutes, in which Karpenter does not request it again.
+// remembered is how long an event about missing capacity counts. Package lke does not offer a plan type without
+// capacity for some minutes, in which Karpenter does not request it again.
 const remembered = 10 * time.Minute
 
-// The reasons of events about NodeClaims by which Karpenter and package fleet report missing
-// machines.
+// The reasons of events about NodeClaims by which Karpenter and packages lke and instance report missing machines.
 const (
 	noCapacity      = "InsufficientCapacity"
 	notLaunched     = "InsufficientCapacityError"
@@ -66,8 +65,8 @@ func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool
 	return nil
 }
 
-// poolOf is the pool of a NodeClaim, which may be gone. Karpenter derives the name of a NodeClaim from
-// that of its pool.
+// poolOf returns the pool of a NodeClaim that may be gone. Karpenter derives the name of a NodeClaim from that of
+// its pool.
 func poolOf(claim string) string {
 	i := strings.LastIndexByte(claim, '-')
 	return claim[:max(i, 0)]

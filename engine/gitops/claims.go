@@ -30,10 +30,10 @@ type declaration struct {
 
 func (d declaration) has(key manifest.Key) bool { _, ok := d.objects[key]; return ok }
 
-// keeps explains why a NodePlan keeps a live object with its label, as the end of a sentence. It
-// returns "" if the NodePlan releases the object: it has the same source, and does not declare the
-// object at this revision. So a pool moves with one commit, regardless of which NodePlan sees it
-// first. If undecided is true, a retry may have a different result.
+// whyNotReleased explains why a NodePlan keeps a live object with its label, as the end of a sentence. It returns
+// "" if the NodePlan releases the object: it has the same source, and does not declare the object at this revision.
+// So a pool moves with one commit, regardless of which NodePlan sees it first. If undecided is true, a retry may
+// have a different result.
 func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) (why string, undecided bool) {
 	all, err := w.others(ctx, rev)
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 	return "", false
 }
 
-// lastAppliedBy is what another NodePlan declared when it last applied a revision.
+// lastAppliedBy returns what another NodePlan declared when it last applied a revision.
 func (w *Worker) lastAppliedBy(ctx context.Context, other *lkeplanv1alpha1.NodePlan) declaration {
 	vars, err := w.Vars(ctx, other)
 	if err != nil {
@@ -96,9 +96,9 @@ func (w *Worker) lastAppliedBy(ctx context.Context, other *lkeplanv1alpha1.NodeP
 	return declaration{objects: plan.ByKey(last.Objects)}
 }
 
-// lost reports whether the NodePlan has already managed a live object at this revision. The
-// present owner then knows another revision, and taking the object back would start a fight over
-// it.
+// takenOverByOther reports whether this NodePlan has already managed a live object at this revision, and another
+// one has taken it over since. The present owner then knows another revision, and taking the object back would
+// start a fight over it.
 func lost(rev *revision, live map[string]any) bool {
 	np := rev.target.NodePlan
 	return np.Status.LastAppliedRevision == rev.Revision && np.Status.ObservedGeneration == np.Generation &&

@@ -18,18 +18,18 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// compiled is a compiled source, and the request with which its policies are evaluated.
+// compiled is a compiled source, and the request that compiled it, with which its policies are evaluated.
 type compiled struct {
 	compile.Answer
 	request compile.Request
-	// first is true if, as far as known, nothing was applied yet.
+	// first means that nothing was applied yet, as far as known.
 	first bool
-	// lastAppliedError explains why this is the new revision instead of the last applied one,
-	// which is unknown or no longer compiles. "" if this is the last applied revision.
+	// lastAppliedError explains why this is the new revision instead of the last applied one, which is unknown or
+	// no longer compiles. It is "" if this is the last applied revision.
 	lastAppliedError string
 }
 
-// digest is the digest of the files that were read.
+// digest returns the digest of the files that were read.
 func (c compiled) digest() (string, error) {
 	return isolate.Pick{Dir: c.request.Root, Names: c.Read}.Digest(c.request.Dir)
 }
@@ -56,7 +56,7 @@ func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) 
 	case err != nil:
 		return failed(lkeplanv1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err)
 	case answer.Failed:
-		// File and line come first: a table of NodePlans shows the first line.
+		// The file and the line come first, because a table of NodePlans shows only the first line.
 		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "%s\nRevision %s was not applied; the previous revision "+
 			"stays in place.", strings.Join(answer.Errors(), "\n"), revision)
 	case answer.Cluster.Name != w.Cluster:
@@ -94,7 +94,7 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err != nil {
-		// Otherwise a revision could lift the guards that evaluate it.
+		// A fallback would let a revision lift the guards that evaluate it.
 		return head, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile what was last applied: %v", err)
 	}
 	switch {
@@ -102,7 +102,7 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 		head.lastAppliedError = "The last applied revision no longer compiles. Do not remove a value from a Secret " +
 			"while the applied configuration uses it:\n" + strings.Join(answer.Errors(), "\n")
 		return head, nil
-	case len(changed) > 0 && answer.PolicyCount > 0: // only their conditions can read a Secret
+	case len(changed) > 0 && answer.PolicyCount > 0: // only conditions of policies can read a Secret
 		head.lastAppliedError = fmt.Sprintf("The last applied policies can read values from Secrets, and these values have "+
 			"changed: %s.", strings.Join(changed, ", "))
 		return head, nil
@@ -134,7 +134,7 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 // has released them. In both cases no guard has evaluated their nodes.
 func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	declared := plan.ByKey(c.Objects)
-	affects := map[string]bool{} // by the addresses of the objects because of which nodes go
+	affects := map[string]bool{} // addresses of the objects because of which nodes are replaced
 	for _, change := range p.Plan.Changes {
 		if change.Kind == "NodePool" && affectsNodes(change) {
 			affects[change.Addr] = true
@@ -167,8 +167,8 @@ func affectsNodes(c plan.Change) bool {
 	return !none && (c.Prune == plan.StartRemoval || c.Effect != plan.None && c.Effect != plan.InPlace || c.Loosens)
 }
 
-// touchesOutside are the pools that the plan does not declare and whose nodes it may remove or replace. Their guards are
-// those of others.
+// touchesOutside returns the pools that the plan does not declare and whose nodes it may remove or replace. Their
+// guards belong to others.
 func (p judged) touchesOutside() (pools []string) {
 	for _, c := range p.Plan.Changes {
 		if c.Outside && affectsNodes(c) {
@@ -178,9 +178,9 @@ func (p judged) touchesOutside() (pools []string) {
 	return pools
 }
 
-// touchesNodes reports whether a plan may remove or replace nodes of objects that lkeplan has applied
-// before: by a NodePlan that was deleted since, from the command line, or by the NodePlan that they
-// are taken over from. There may have been guards.
+// touchesNodes reports whether a plan may remove or replace nodes of objects that were applied before, with other
+// guards: by a NodePlan that was deleted since, from the command line, or by the NodePlan from which they are taken
+// over.
 func (p judged) touchesNodes() bool {
 	applied := map[manifest.Key]bool{}
 	for _, t := range p.Targets {

@@ -53,8 +53,8 @@ func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePl
 	}
 }
 
-// lastReport is what a NodePlan reported last: the condition Ready, which is nil for a new
-// NodePlan, and the revision.
+// lastReport is what a NodePlan has reported last: the condition Ready, which is nil for a new NodePlan, and the
+// revision.
 type lastReport struct {
 	ready    *metav1.Condition
 	revision string
@@ -79,7 +79,7 @@ func notices(was lastReport, is *metav1.Condition, o outcome) (all []notice) {
 		message:  diag.Shorten(cmp.Or(o.event, o.message), maxEvent),
 		metadata: map[string]string{tokenKey: is.LastTransitionTime.UTC().Format(time.RFC3339)},
 	}
-	// Only with this revision: the event sets the status of its commit.
+	// This needs the revision, because the event sets the status of its commit.
 	if o.revision != "" {
 		n.metadata[revisionKey] = o.revision
 	}
@@ -90,7 +90,7 @@ func notices(was lastReport, is *metav1.Condition, o outcome) (all []notice) {
 		n.kind = corev1.EventTypeWarning
 		return append(all, n)
 	}
-	if o.pending() { // this keeps the status of the commit
+	if o.pending() { // the status of the commit stays
 		n.reason = meta.ProgressingReason
 		return append(all, n)
 	}

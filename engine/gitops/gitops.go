@@ -63,11 +63,11 @@ func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 	return d.Duration
 }
 
-// steps are how many steps of a reconciliation wait for something, each for at most its timeout: the source is found and
-// fetched, other NodePlans are compiled, objects are applied, and become ready.
+// steps is the number of steps of a reconciliation that wait, each for at most its timeout: to find and fetch the
+// source, to compile other NodePlans, to apply objects, and until objects are ready.
 const steps = 5
 
-// timeout is the time limit of each step of a reconciliation.
+// timeout returns the time limit of each step of a reconciliation.
 func timeout(plan *lkeplanv1alpha1.NodePlan) time.Duration {
 	return orElse(plan.Spec.Timeout, min(max(plan.Spec.Interval.Duration, 30*time.Second), 5*time.Minute))
 }

@@ -18,9 +18,9 @@ type Variables struct {
 	Secrets []string
 }
 
-// mask hides secrets in an outcome, and in the parts of the status that a plan writes. The compiler
-// refuses values from Secrets in objects and messages; mask covers objects that contain the same
-// values for other reasons. It truncates texts after that, because it would not find half a secret.
+// mask hides secrets in an outcome, and in the parts of the status that a plan writes. The compiler refuses values
+// from Secrets in objects and messages; mask covers objects that contain the same values for other reasons. It
+// truncates texts only after that, because it would not recognize half a secret.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	hidden := newRedactor(v.Secrets)
 	hide := func(texts ...*string) {
@@ -84,8 +84,8 @@ func (v Variables) masked(np *lkeplanv1alpha1.NodePlan, record Recorder) Recorde
 // maxSummary is the maximum length of a plan's summary, in bytes.
 const maxSummary = 1024
 
-// maxField is the maximum length of a field in a planned change, and of the effect on a node; maxChanges is that of all
-// planned changes, in bytes.
+// maxField is the maximum length of a field in a planned change, and of the effect on a node. maxChanges is the
+// maximum length of all planned changes together, in bytes.
 const (
 	maxField   = 512
 	maxChanges = 100_000
@@ -117,8 +117,8 @@ const (
 	shortestLine   = 8
 )
 
-// spellings are the forms of a secret in a text: unchanged, without the line break at the end, line by
-// line, and each of these in quotes.
+// spellings returns the forms of a secret in a text: unchanged, without the line break at the end, line by line,
+// and each of these in quotes.
 func spellings(secret string) (forms []string) {
 	add := func(text string, shortest int) {
 		if len(text) < shortest {

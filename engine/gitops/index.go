@@ -17,9 +17,9 @@ import (
 // The indexes of NodePlans in the cache.
 const (
 	bySource    = ".spec.sourceRef"
-	byConfigMap = ".spec.configMapRef" // and those of variablesFrom
+	byConfigMap = ".spec.configMapRef" // includes those of variablesFrom
 	byPlanFor   = ".spec.planFor"
-	byInventory = ".inventoryLabel" // of their objects
+	byInventory = ".inventoryLabel" // the inventory label of its objects
 	byContested = ".status.contested"
 )
 
@@ -79,8 +79,8 @@ func planForKeys(np *lkeplanv1alpha1.NodePlan) []string {
 
 func indexKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// keyOf returns a function that returns the keys of objects of a kind. Objects in a cache do not
-// contain their kind.
+// keyOf returns a function that computes the key of an object of a kind. Objects in a cache do not contain their
+// kind.
 func keyOf(kind string) func(client.Object) string {
 	return func(obj client.Object) string { return indexKey(kind, obj.GetNamespace(), obj.GetName()) }
 }

@@ -17,7 +17,7 @@ type leftovers struct {
 	rev       *revision
 	prune     bool
 	inventory nodeplan.Inventory
-	current   bool     // the inventory is that of the last status
+	current   bool     // the inventory is known to be that of the last status
 	stays     []string // which objects are kept, and why
 }
 
@@ -28,9 +28,9 @@ func (w *Worker) leftovers(rev *revision) *leftovers {
 	}
 }
 
-// keepsObject reports whether an object is kept unchanged: the NodePlan has not applied it, or
-// another NodePlan may declare it. A removed block takes precedence over the latter, but a copy
-// is never deleted.
+// keepsObject reports whether an object stays unchanged, because the NodePlan has not applied it, or because
+// another NodePlan may declare it. A removed block overrides the second reason, but an object that the NodePlan has
+// not applied is never deleted.
 func (l *leftovers) keepsObject(ctx context.Context, o config.Object) bool {
 	if l.rev.deletes != nil && !l.rev.deletes(o) {
 		return true

@@ -29,7 +29,7 @@ func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 		append([]string{"namespace", "name"}, labels...))
 }
 
-// newMetrics returns metrics that are registered.
+// newMetrics creates and registers the metrics.
 func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 	durations := func(name, help string, least float64) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -122,7 +122,7 @@ func ceiling(p *lkeplanv1alpha1.PlanSummary) float64 {
 		return math.Inf(1)
 	}
 	most, err := catalog.ParseMoney(p.CostCeiling)
-	if err != nil { // it is empty
+	if err != nil { // the price is empty
 		return math.Inf(1)
 	}
 	return most.Float64()

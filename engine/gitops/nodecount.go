@@ -30,9 +30,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// nodeCounter keeps the number of outdated nodes in the status of NodePlans up to date, even while
-// they are stalled. It counts when a pool or one of its NodeClaims changes, and reads only the
-// cache: it fetches and compiles nothing.
+// nodeCounter keeps the number of outdated nodes in the status of NodePlans up to date, even while they are
+// stalled. It counts when a pool or one of its NodeClaims changes, and reads only the cache: it fetches and
+// compiles nothing.
 type nodeCounter struct {
 	client.Client
 	Index   string // of NodePlans in the cache, by the inventory label of their objects
@@ -65,7 +65,7 @@ func (p nodeCounter) later() handler.EventHandler {
 		var list lkeplanv1alpha1.NodePlanList
 		if p.Get(ctx, client.ObjectKey{Name: name}, &pool) != nil ||
 			p.List(ctx, &list, client.MatchingFields{p.Index: pool.Labels[kube.InventoryLabel]}) != nil {
-			return // it is gone, or the cache is not synced; reconciliations count nodes, too
+			return // it is gone, or the cache is not synced; reconciliations count nodes as well
 		}
 		for _, np := range list.Items {
 			if p.InShard(&np) {
@@ -155,8 +155,8 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 	return poolStatuses(rolling, nil), err
 }
 
-// poolStatuses are the pools of a status. The windows, by pool, or else the pace tell when the budgets
-// next allow replacing a node.
+// poolStatuses returns the pools for a status. The time of the next replacement comes from windows, by pool, or
+// else from the pace.
 func poolStatuses(rolling []plan.Rolling, windows map[string]*metav1.Time) []lkeplanv1alpha1.PoolStatus {
 	pools := make([]lkeplanv1alpha1.PoolStatus, 0, len(rolling))
 	for _, r := range rolling {

@@ -14,19 +14,18 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// outcome is the result of a reconciliation: done, in progress, stalled until a user changes
-// something, or failed and retried soon. The last two are errors, with which a step ends a
-// reconciliation early.
+// outcome is the result of a reconciliation: done, in progress, stalled until a user changes something, or failed
+// and retried soon. A stalled or failed outcome is also an error, with which a step can end a reconciliation early.
 type outcome struct {
 	reason  string // of the condition Ready
 	message string
 
 	inProgress   bool          // it needs time, but no action of a user
-	waitUntil    time.Time     // when it continues; zero if unknown
-	requeueAfter time.Duration // when to check again; 0: after the usual interval
+	waitUntil    time.Time     // time at which it continues; zero if unknown
+	requeueAfter time.Duration // time until the next check; 0 means the usual interval
 	stalled      bool
 	failed       bool
-	emitEvent    bool // something has changed, which an event reports
+	emitEvent    bool // something has changed that an event must report
 	unchanged    bool // the objects of the revision match it, and nothing was applied
 
 	// The revision, and the commit that it was built from; "" if no revision was found.
@@ -36,7 +35,7 @@ type outcome struct {
 	approval  *lkeplanv1alpha1.Approval // the approval that was used up; nil if none
 	refused   string                    // the reason why a plan in the mode PlanOnly could not be applied, or ""
 	corrected string                    // the manual edits that were reverted
-	event     string                    // the message of the event; "": the same as message
+	event     string                    // message of the event; "" means the same as message
 }
 
 // Error implements error for outcomes that are stalled or failed.

@@ -13,13 +13,13 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// owned has the keys of live objects that a NodePlan can change by force.
+// owned has the keys of live objects that a NodePlan may change by force.
 type owned map[manifest.Key]bool
 
-// ownership tells who manages the live objects that a revision concerns.
+// ownership has the managers of the live objects that a revision affects.
 type ownership struct {
 	ours     owned // applied by the NodePlan, or taken over from another NodePlan
-	received owned // only those that it takes over
+	received owned // only those that the NodePlan takes over
 	// contested are the objects that another NodePlan manages. refused explains for them, and
 	// for objects of other owners, why nothing is applied.
 	contested []lkeplanv1alpha1.ContestedEntry

@@ -53,7 +53,7 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) 
 // compare compares a revision with the cluster, without the fields that others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	view, left := newView(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
-	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // it may compile other NodePlans
+	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // listing other owners may compile other NodePlans
 	defer cancel()
 	prices, err := compare.JudgedBy(rev.base.Result, rev.head, cmp.Or(rev.head.Catalog, w.Prices))
 	if err != nil {
@@ -89,7 +89,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 		Guards: nodeplan.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: p.alive(), After: len(rev.head.Objects),
 	}
-	if rev.deleting { // deleting everything is intended
+	if rev.deleting { // deleting everything is the intention
 		bounds.Before = 0
 	}
 	verdicts, err := p.Plan.Judge(bounds)
@@ -113,7 +113,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 	return nil
 }
 
-// alive is the number of objects with the NodePlan's label that are not being deleted.
+// alive returns the number of objects with the NodePlan's label that are not being deleted.
 func (p judged) alive() (n int) {
 	for _, obj := range p.labelled {
 		if !manifest.Deleted(obj) {

@@ -16,7 +16,7 @@ type target struct {
 	vars Variables
 }
 
-// targetOf finds the NodePlan that a revision is planned for: that in planFor, or else np.
+// targetOf finds the NodePlan that a revision is planned for: the one in planFor, or else np.
 func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own Variables) (target, error) {
 	at, forAnother := nodeplan.PlannedFor(np)
 	if !forAnother {
@@ -41,7 +41,7 @@ func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own
 	return target{other, vars}, nil
 }
 
-// planned is the outcome in the mode PlanOnly. It is news if the plan differs from the previous one.
+// planned returns the outcome in the mode PlanOnly. It has an event if the plan differs from the previous one.
 func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePlanStatus) (outcome, error) {
 	o := plannedOutcome(p).changed(planDiffers(before, &rev.np.Status))
 	var err error
@@ -51,8 +51,8 @@ func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePl
 	return o, nil
 }
 
-// plannedOutcome is ready even if guards or conflicts would stop the plan. The event is then a
-// warning, which sets the status of the commit to failure.
+// plannedOutcome returns an outcome that is ready even if guards or conflicts would stop the plan. The event is
+// then a warning, which sets the status of the commit to failure.
 func plannedOutcome(p judged) outcome {
 	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", sentence(p.Plan))
 	if err := refuseForeign(p.Plan, p.ownership); err != nil {

@@ -9,7 +9,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// waiting is the outcome of a plan that waits for a change window, or for the end of a freeze.
+// waiting returns the outcome of a plan that waits for a change window, or for the end of a freeze.
 func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	var why []string
 	for _, v := range p.Verdicts {
@@ -31,8 +31,8 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	return o
 }
 
-// pruning is the outcome of an apply after which pools are still draining. It adds these pools to
-// the status; before are the pools of the previous status. Without such pools it returns o.
+// pruning returns the outcome of an apply after which pools are still draining. It adds these pools to the status;
+// before are the pools of the previous status. Without such pools it returns o.
 func pruning(np *lkeplanv1alpha1.NodePlan, o outcome, p plan.Plan, before []lkeplanv1alpha1.PoolStatus) outcome {
 	condemned := removalStatuses(p)
 	if len(condemned) == 0 {

@@ -24,16 +24,15 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// proofReader reads the state of a first wave from a cluster: its nodes, and events about missing
-// nodes. Package rollout decides what follows from it.
+// proofReader reads the state of a first wave from a cluster: its nodes, and events about missing nodes. Package
+// rollout decides what follows from it.
 type proofReader struct {
 	Cache client.Reader // of NodePools, NodeClaims and nodes
 	Live  client.Reader // of events, which are not cached
 }
 
-// Identify records the initial state of a rollout: the hashes that new nodes of its pools will
-// carry, and the NodeClaims that already match head. m compares the nodes with head, was with
-// the previous revision.
+// Identify records the initial state of a rollout: the hashes that new nodes of its pools will have, and the
+// NodeClaims that already match head. m compares the nodes with head, was with the previous revision.
 func (r proofReader) Identify(
 	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, head []config.Object, m, was compare.Measured,
 ) error {
@@ -122,7 +121,7 @@ func isNew(claim *karpv1.NodeClaim, p lkeplanv1alpha1.RolloutPool) bool {
 		!slices.Contains(p.Earlier, claim.Name)
 }
 
-// clusterTime is the latest time that a kubelet has written. The clock of this process may differ.
+// clusterTime returns the latest time that a kubelet has written. The clock of this process may differ.
 func clusterTime(machines []*corev1.Node) (now time.Time) {
 	for _, machine := range machines {
 		for _, c := range machine.Status.Conditions {
@@ -134,9 +133,9 @@ func clusterTime(machines []*corev1.Node) (now time.Time) {
 	return now
 }
 
-// Calm reports whether Karpenter has seen a rollback: no node that matches the previous revision
-// is marked as drifted, except for those that were before the rollout. Until then, Karpenter
-// would replace such a node. m compares the nodes with the previous revision.
+// SeenByKarpenter reports whether Karpenter has seen a rollback: no node that matches the previous revision is
+// marked as drifted, except for those that were marked before the rollout. Until then, Karpenter would replace such
+// a node. m compares the nodes with the previous revision.
 func (r proofReader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
 	var claims karpv1.NodeClaimList
 	if err := r.Cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
@@ -155,7 +154,7 @@ func drifted(claim *karpv1.NodeClaim) bool {
 	return claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
-// nodeOf is the state of a NodeClaim; node is nil if it has not joined.
+// nodeOf returns the state of a NodeClaim; node is nil if it has not joined.
 func nodeOf(claim *karpv1.NodeClaim, node *corev1.Node) rollout.Node {
 	n := rollout.Node{Name: claim.Name}
 	id := claim.Status.ProviderID
@@ -183,7 +182,7 @@ func latest(a, b metav1.Time) time.Time {
 	return b.Time
 }
 
-// unhealthyPool is the condition NodeRegistrationHealthy of a pool if it is false; nil otherwise.
+// unhealthyPool returns the condition NodeRegistrationHealthy of a pool if it is false; else nil.
 func unhealthyPool(pool *karpv1.NodePool) *status.Condition {
 	if c := pool.StatusConditions().Get(karpv1.ConditionTypeNodeRegistrationHealthy); c.IsFalse() {
 		return c
@@ -191,8 +190,8 @@ func unhealthyPool(pool *karpv1.NodePool) *status.Condition {
 	return nil
 }
 
-// holds records for each pool what blocks the replacement of its outdated nodes: its budgets,
-// limits and PodDisruptionBudgets.
+// holds records for each pool what blocks the replacement of its outdated nodes: its budgets, limits and
+// PodDisruptionBudgets.
 func holds(at map[string]*rollout.Pool, m compare.Measured) {
 	for _, n := range m.Nodes {
 		if p := at[n.Pool]; p != nil && m.Outdated[n.Name] && len(n.Holds) > 0 {

@@ -30,16 +30,16 @@ type Reconciler struct {
 	client.Client
 	kuberecorder.EventRecorder
 	controller.Metrics
-	Counts *reconcilerMetrics // nil: nothing is counted
+	Counts *reconcilerMetrics // nil disables metrics
 	Worker *Worker
 	// DependencyInterval is the time until a NodePlan with dependencies that are not ready
 	// is reconciled again.
 	DependencyInterval time.Duration
-	// Jitter is the share of an interval by which it may be longer or shorter. It keeps
-	// many NodePlans from being reconciled at the same time.
+	// Jitter is the share of an interval by which it is randomly made longer or shorter, so that many NodePlans are
+	// not reconciled at the same time.
 	Jitter float64
-	// Shard selects the NodePlans that this process reconciles; nil for all. The process
-	// reads all NodePlans in any case.
+	// Shard selects the NodePlans that this process reconciles; nil selects all. The process reads all NodePlans in
+	// any case.
 	Shard labels.Selector
 }
 
@@ -113,8 +113,8 @@ func (r *Reconciler) patch(ctx context.Context, patcher *patch.SerialPatcher, np
 		patch.WithForceOverwriteConditions{}, patch.WithFieldOwner("lkeplan-controller"))
 }
 
-// record writes the current status of a NodePlan, if its spec, approval and rollout in the
-// API server have not changed since they were read. If there are two leaders, one fails.
+// record writes the current status of a NodePlan, if its spec, approval and rollout in the API server have not
+// changed since they were read. If two processes are leaders by mistake, one of them gets an error.
 func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePlan) error {
 	live := &lkeplanv1alpha1.NodePlan{}
 	if err := r.Worker.Reader.Get(ctx, client.ObjectKeyFromObject(np), live); err != nil {
@@ -155,7 +155,7 @@ func (r *Reconciler) reconcile(
 	addHistory(np, o, r.Worker.Now())
 	outdated, window := totalOf(np.Status.Pools)
 	np.Status.Outdated = outdated
-	if np.Status.NextWindow == nil { // no plan waits
+	if np.Status.NextWindow == nil { // no plan is waiting
 		np.Status.NextWindow = window
 	}
 	r.publish(ctrl.LoggerFrom(ctx), np, before, o)
@@ -196,9 +196,9 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 
 func isSecret(from lkeplanv1alpha1.VariablesReference) bool { return from.Kind == "Secret" }
 
-// shared is the current revision of the source that two NodePlans share; "" if they share
-// none, or if the revision is unknown. It is always unknown for a Git URL, which would take
-// a request to its server for each dependency.
+// shared returns the current revision of the source that two NodePlans share; "" if they share none, or if the
+// revision is unknown. It is always unknown for a Git URL, because finding it would take a request to the Git
+// server for each dependency.
 func (r *Reconciler) shared(ctx context.Context, np, other *lkeplanv1alpha1.NodePlan) string {
 	if key := sourceKey(np); key == "" || key != sourceKey(other) || other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
 		return ""

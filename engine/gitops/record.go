@@ -18,14 +18,14 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// appliedRecord is what was last applied through a NodePlan.
+// appliedRecord is what a NodePlan has last applied.
 type appliedRecord struct {
 	Path   string // the directory that was compiled
 	Digest string // of the files and the path
 	// Variables are the values that the files were compiled with.
 	Variables []lkeplanv1alpha1.RecordedVariable
-	// Missing explains, in one sentence, why the files are unknown. A change then waits for
-	// approval. "" if they are known, or if nothing was applied yet.
+	// Missing explains, in one sentence, why the files are unknown. A change then waits for approval. It is "" if
+	// they are known, or if nothing was applied yet.
 	Missing string
 }
 
@@ -75,14 +75,14 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 	switch {
 	case err != nil || digest == sealed(record):
 		return record, err
-	case digest == "": // it was stored for a first revision, of which nothing was applied
+	case digest == "": // it was stored for a first revision, before any of it was applied
 		return appliedRecord{}, nil
 	}
 	return appliedRecord{Missing: "The record of the last applied revision does not match what was applied."}, nil
 }
 
-// lastApplied is the digest in the status; "" if nothing was applied. The NodePlan may come from a cache that lacks the last status, so it is read again
-// unless it has the digest of the record.
+// lastApplied returns the digest in the status; "" if nothing was applied. The NodePlan may come from a cache that
+// lacks the last status, so it is read again unless it has the digest of the record.
 func (c recordStore) lastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (string, error) {
 	if np.Status.LastAppliedDigest == digest {
 		return digest, nil
@@ -97,7 +97,7 @@ func (c recordStore) lastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePl
 	return cmp.Or(current.Status.LastAppliedDigest, current.Status.LastAppliedRevision), nil
 }
 
-// sealed is the digest of a complete record.
+// sealed returns the digest of a complete record.
 func sealed(r appliedRecord) string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%d\n", r.Digest, len(r.Variables))
@@ -120,8 +120,8 @@ func recordedVariables(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []
 	return kept
 }
 
-// Values are the values that the files of a record were compiled with. Values from Secrets are
-// not kept, and are the current ones; changed lists the names of those that differ.
+// Values returns the values with which the files of a record were compiled. Values from Secrets are not recorded,
+// so their current values are used; changed lists the names of those that differ.
 func (r appliedRecord) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []config.Var, changed []string) {
 	current := map[string]config.Var{}
 	for _, v := range now {

@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// removalStatuses are the pools that drain when a plan is applied: those that already do, and
-// those that start to.
+// removalStatuses returns the pools that drain when a plan is applied: those that are draining already, and those
+// that start to drain.
 func removalStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 	for _, r := range p.Rolling {
 		if r.Condemned != nil {
@@ -39,7 +39,7 @@ func rollingStatus(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
 		Since: metav1.NewTime(r.Condemned.Since.UTC().Truncate(time.Second)), Nodes: max(r.Condemned.Nodes, r.Of),
 		Message: strings.Join(append([]string{state}, holds...), "; "),
 	}
-	if c.Since.IsZero() { // the annotation of the pool was edited
+	if c.Since.IsZero() { // the annotation of the pool was edited and has no valid time
 		c.Since = metav1.NewTime(now.UTC().Truncate(time.Second))
 	}
 	if r.Pace != nil {
@@ -56,7 +56,7 @@ func statusMoment(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.UTC().Truncate(time.Second)}
 }
 
-// progressLines describe the progress of draining pools, with a line for each.
+// progressLines describes the progress of draining pools, one line each.
 func progressLines(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
 	for _, p := range pools {
 		if p.Condemned != nil {
@@ -81,7 +81,7 @@ func furtherAlong(before, after []lkeplanv1alpha1.PoolStatus) bool {
 	return false
 }
 
-// quarters are how many quarters of the nodes of draining pools are left, by name.
+// quarters returns how many quarters of the nodes of draining pools are left, by name.
 func quarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
 	left := map[string]int{}
 	for _, p := range pools {

@@ -166,8 +166,8 @@ func (r *revision) restarts(s *lkeplanv1alpha1.RolloutStatus) bool {
 	return s.Terms != "" && !rollout.SameTerms(s, *r.np.Spec.Rollout) || asked != "" && asked != s.Retried
 }
 
-// retry is the value of the annotation reconcile.fluxcd.io/forceAt if it requests a retry, by
-// Flux's rules; "" otherwise.
+// retry returns the value of the annotation reconcile.fluxcd.io/forceAt if it requests a retry, by Flux's rules;
+// else "".
 func retry(np *lkeplanv1alpha1.NodePlan) string {
 	asked, _ := meta.ReconcileAnnotationValue(np.Annotations)
 	if force := np.Annotations[meta.ForceRequestAnnotation]; force == asked {
@@ -244,7 +244,7 @@ func (w *Worker) holdRevision(ctx context.Context, rev *revision, s *lkeplanv1al
 	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
 		o = stalled(lkeplanv1alpha1.ReasonRolledBack, "revision %s is rolled back to %s."+advice, rev.Revision,
 			rev.np.Status.LastAppliedRevision, s.Message)
-		calm := false // right after the rollback, Karpenter has not seen it yet
+		calm := false // right after the rollback, Karpenter cannot have seen it
 		if conditions.GetReason(rev.np, meta.ReadyCondition) == lkeplanv1alpha1.ReasonRolledBack {
 			var was compare.Measured
 			if was, err = w.measure(ctx, rev, rev.base.Result); err == nil {
@@ -307,7 +307,7 @@ func (w *Worker) applyPart(
 	return p, nil
 }
 
-// leave removes objects from what is applied, and reports that they stay unchanged.
+// keepUnchanged removes objects from what is applied, and reports that they stay unchanged.
 func (p *judged) leave(keys map[manifest.Key]bool) {
 	p.Targets = slices.DeleteFunc(p.Targets, func(t compare.Target) bool { return keys[manifest.KeyOf(t.Desired)] })
 	p.Plan.Drift = slices.DeleteFunc(p.Plan.Drift, func(d plan.Drift) bool { return keys[d.Key()] })
@@ -338,14 +338,14 @@ func (r *revision) finishRollout() {
 	}
 }
 
-// digest identifies the objects of a revision and of the previous one. It changes with
-// variables only if they change an object.
+// digest identifies the objects of a revision and of the previous one. It changes with variables only if they
+// change an object.
 func (r *revision) digest() (string, error) {
 	return rollout.Digest(slices.Concat(r.head.Objects, r.base.Objects))
 }
 
-// approval is the approval that can lift guards, with the digest of the plan that it must
-// match. The approval that a rollout started with also covers the rest of the revision.
+// approval returns the approval that can lift guards, with the digest of the plan that it must match. The approval
+// with which a rollout started also covers the rest of the revision.
 func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
 	given := r.target.Status.Approval
 	if carried := r.rolloutApproval(); given == nil && !r.planOnly() && carried != nil {
@@ -354,8 +354,8 @@ func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
 	return given, digest
 }
 
-// rolloutApproval is the approval that the rollout started with and has not used up; nil if none.
-// The retry of a revision that was held or rolled back needs another approval.
+// rolloutApproval returns the approval with which the rollout started and that is not used up; nil if there is
+// none. The retry of a revision that was held or rolled back needs another approval.
 func (r *revision) rolloutApproval() *lkeplanv1alpha1.Approval {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()

@@ -55,7 +55,7 @@ func repositoryOf(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.
 	return repository{sameURL(source.Spec.URL), refOf(source.Spec.Reference)}
 }
 
-// refOf names what is checked out, in the order in which source-controller reads the fields.
+// refOf returns the name of what is checked out. It reads the fields in source-controller's order.
 func refOf(ref *sourcev1.GitRepositoryRef) string {
 	switch {
 	case ref == nil:
@@ -72,7 +72,7 @@ func refOf(ref *sourcev1.GitRepositoryRef) string {
 	return "branch " + cmp.Or(ref.Branch, "master")
 }
 
-// sameURL normalizes the URL of a repository.
+// sameURL normalizes the URL of a repository for comparison.
 func sameURL(url string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
 }

@@ -31,15 +31,15 @@ type Options struct {
 	EventsAddress      string          // the URL of notification-controller; "": none
 	ServiceAccount     string          // applies NodePlans that name no account; "": the controller's account
 	SameNamespace      bool            // forbids sources and planFor in other namespaces
-	FetchRetries       int             // of a download that fails
+	FetchRetries       int             // how often a failed download is retried
 	DependencyInterval time.Duration   // between checks of dependencies that are not ready
-	Jitter             float64         // the share of intervals by which they vary
-	Shard              labels.Selector // of the NodePlans that are reconciled; nil: all
-	Compiler           Compiler        // nil: child processes
+	Jitter             float64         // the share by which intervals vary at random
+	Shard              labels.Selector // selects the NodePlans that are reconciled; nil selects all
+	Compiler           Compiler        // nil means child processes
 }
 
-// childMemory is the memory limit of all child processes and simulations of consolidation together, in bytes: two of them.
-// Others wait. The memory limit in kube/deploy allows for it.
+// childMemory is the memory limit of all child processes and simulations of consolidation together, in bytes. It is
+// enough for two of them; others wait. The memory limit in kube/deploy allows for it.
 const childMemory = 2 * compile.DefaultMemory
 
 // Add adds the reconciler of NodePlans to a manager; it runs while its process is the leader. Kinds
@@ -115,7 +115,7 @@ func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker,
 	}, nil
 }
 
-// turnOf has a simulation wait until there is as much memory as for a compilation.
+// turnOf makes a simulation wait until as much memory is free as a compilation needs.
 func turnOf(memory *semaphore.Weighted) compare.Turn {
 	return func(ctx context.Context) (func(), error) {
 		if err := memory.Acquire(ctx, compile.DefaultMemory); err != nil {

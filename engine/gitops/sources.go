@@ -60,7 +60,7 @@ func (s originCluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	return sourceArtifact{}, errors.New("the NodePlan names no source") // the CRD forbids it
 }
 
-// fluxSource is what Flux's kinds of sources have in common.
+// fluxSource is the common interface of Flux's kinds of sources.
 type fluxSource interface {
 	client.Object
 	conditions.Getter

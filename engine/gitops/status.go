@@ -58,7 +58,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 // mostFields is the maximum number of an object's fields in a status.
 const mostFields = 20
 
-// plannedChanges are the objects and fields that an approval of the plan allows to change.
+// plannedChanges returns the objects and fields that an approval of the plan allows to change.
 func plannedChanges(p plan.Plan) (list []lkeplanv1alpha1.PlannedChange) {
 	for _, c := range reports.Changed(p) {
 		if len(list) == mostListed {
@@ -72,7 +72,8 @@ func plannedChanges(p plan.Plan) (list []lkeplanv1alpha1.PlannedChange) {
 	return list
 }
 
-// plannedMoves are the nodes that Karpenter moves because of the plan, from which lkeplan why explains why they go.
+// plannedMoves returns the nodes that Karpenter moves because of the plan. The command "lkeplan why" reads them to
+// explain why a node was removed.
 func plannedMoves(p plan.Plan) (list []lkeplanv1alpha1.PlannedMove) {
 	for _, c := range p.Changes {
 		for _, m := range reports.Moves(c) {
@@ -102,8 +103,8 @@ func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkepl
 	return poolStatuses(rolling, windows), nil
 }
 
-// comment is the plan as a comment for a pull request. Its limit is in characters, so that many
-// multi-byte characters can exceed the limit of an event, which is then truncated.
+// comment writes the plan as a comment for a pull request. Its limit is in characters, so that many multi-byte
+// characters can exceed the limit of an event, which is then truncated.
 func comment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
 	var b strings.Builder
 	opts := reports.Options{Target: np.Namespace + "/" + np.Name, MaxChars: maxEvent - 1000}
@@ -149,7 +150,7 @@ func sentence(p plan.Plan) string {
 	return text
 }
 
-// refusals are the messages of the guards that block a plan.
+// refusals returns the messages of the guards that block a plan.
 func refusals(p plan.Plan) string {
 	var details []string
 	for _, v := range p.Verdicts {

@@ -30,8 +30,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// nodePlanView is the cluster from the view of one NodePlan: the objects that carry its label or are
-// in its source, and all nodes and pods in the controller's cache.
+// nodePlanView is the cluster from the view of one NodePlan: the objects that have its label or are in its source,
+// and all nodes and pods in the controller's cache.
 type nodePlanView struct {
 	cluster Cluster // as the account of the NodePlan
 	cache   client.Reader
@@ -121,8 +121,8 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, changes []p
 	return held, nil, err
 }
 
-// Whole implements compare.View. Without volumes, more pods would seem to fit on a node, so that nodes would seem to go without
-// the change as well, and would not count.
+// Whole implements compare.View. It includes volumes, because without them too many pods would seem to fit on a
+// node, and nodes that only the change moves would seem to go anyway and would not count.
 func (v *nodePlanView) Whole(ctx context.Context, changed []map[string]any) (found compare.Whole, err error) {
 	buffers, overlays := &autoscalingv1beta1.CapacityBufferList{}, &karpv1alpha1.NodeOverlayList{}
 	for _, list := range []client.ObjectList{overlays, buffers} {
@@ -162,5 +162,5 @@ func (v *nodePlanView) Whole(ctx context.Context, changed []map[string]any) (fou
 	return found, nil
 }
 
-// Notes implements compare.View. It returns nothing, because a list that is refused is an error.
+// Notes implements compare.View. It returns nothing, because here a kind that cannot be listed is an error.
 func (v *nodePlanView) Notes() []string { return nil }

@@ -22,7 +22,7 @@ import (
 // NodePlan, its source, its variables, its objects, or another NodePlan. It does not watch Secrets,
 // because permission to watch Secrets is permission to read all of them.
 type watcher struct {
-	Cache      client.Reader // has the indexes that AddIndexes adds
+	Cache      client.Reader // has the indexes that addIndexes adds
 	InShard    func(*lkeplanv1alpha1.NodePlan) bool
 	Concurrent int // NodePlans at a time; at least 1
 }

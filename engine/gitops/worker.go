@@ -39,8 +39,8 @@ type Worker struct {
 	Records  Records
 	Cache    client.Reader  // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
 	Reader   client.Reader  // of NodePlans, without a cache
-	Cluster  string         // the label of the LKE cluster
-	Memory   *appliedMemory // nil: every reconciliation fetches and compiles
+	Cluster  string         // label of the LKE cluster
+	Memory   *appliedMemory // nil means that every reconciliation fetches and compiles
 	Version  string         // of this program, for required_version
 	Prices   *catalog.Catalog
 	Scratch  string // the directory for files of sources; "": the system's default
@@ -100,12 +100,13 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	return outcomeOf(o, err)
 }
 
-// longestComputation is how long a reconciliation computes at most, without what its steps may wait for. A simulation of
-// Karpenter's disruption takes at most a minute of it.
+// longestComputation is the longest time that a reconciliation may compute, without the waiting of its steps. A
+// simulation of Karpenter's disruption takes at most a minute of it.
 const longestComputation = 5 * time.Minute
 
-// bounded runs a reconciliation. If it panics or takes too long, it ends with an error that names the step, and is retried:
-// a bug, or a configuration that costs too much, does not stop the reconciliation of others.
+// bounded runs a reconciliation. If it panics or takes too long, it ends with an error that names the step, and is
+// retried. So a bug, or a configuration that takes too much time, does not stop the reconciliation of other
+// NodePlans.
 func bounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(context.Context) error) error {
 	longest := longestComputation + steps*timeout(np)
 	limited, cancel := context.WithTimeout(ctx, longest)

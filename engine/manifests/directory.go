@@ -20,29 +20,29 @@ import (
 // maxFiles bounds the files of a directory.
 const maxFiles = 5000
 
-// A Directory is one whose files are read, and those of the directories below it.
+// A Directory is a directory whose files are read, with its subdirectories.
 type Directory struct {
 	FS    fs.FS
 	Root  string   // in FS
-	Shown string   // in place of Root in the names of files; "" for that
-	Kinds []string // that are wanted: of them it is said if they may be missing
+	Shown string   // replaces Root in the names of files; "" for Root
+	Kinds []string // wanted kinds; Missing names files that may have objects of them
 	Links bool     // links to files are followed
 }
 
-// Found is what a directory has.
+// Found is the result of reading a directory.
 type Found struct {
 	Objects []Object
 	left    []left
 }
 
-// left is a file that was left out, or one document of it.
+// left is a file, or a document of a file, that was ignored.
 type left struct {
 	place   string
-	why     string // "" if it is no Kubernetes object
-	matters bool   // it may hold objects of kinds that are wanted
+	why     string // "" if it is not a Kubernetes object
+	matters bool   // it may have objects of a wanted kind
 }
 
-// Read reads the files that end in .yaml, .yml and .json. What is no object is left out.
+// Read reads the files that end in .yaml, .yml and .json. It ignores documents that are not objects.
 func (d Directory) Read() (found Found, err error) {
 	w := walk{Directory: d, wanted: wanted(d.Kinds)}
 	err = fs.WalkDir(d.FS, d.Root, w.visit)
@@ -56,16 +56,16 @@ type walk struct {
 	found  Found
 }
 
-// wanted matches the text of what may be an object of one of some kinds, or of a kind that a template has yet to say.
+// wanted matches the text of a possible object of one of the kinds, or of a kind that a template fills in.
 func wanted(kinds []string) *regexp.Regexp {
 	return regexp.MustCompile(`\bkind["']?\s*:\s*["']?(?:\{\{|(?:` + strings.Join(kinds, "|") + `)(?:List)?\b)`)
 }
 
-// hidden matches text that cannot be read and may say of which kind it is, in other words of YAML than people write.
+// hidden matches text that cannot be parsed and may have a kind that is not written in the usual way.
 var hidden = regexp.MustCompile(`(?i)kind|\\[ux]`)
 
-// mayHold reports whether text that cannot be read may have an object of a kind that is wanted. In other encodings, zeros
-// stand between letters.
+// mayHold reports whether text that cannot be parsed may have an object of a wanted kind. In UTF-16 and UTF-32,
+// zeros are between the letters.
 func mayHold(text []byte) bool { return hidden.Match(bytes.ReplaceAll(text, []byte{0}, nil)) }
 
 func (w *walk) leave(place, why string, matters bool) {
@@ -110,7 +110,7 @@ func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
 // read reads a file.
 func (w *walk) read(name, shown string) {
 	if info, err := fs.Stat(w.FS, name); err == nil && !info.Mode().IsRegular() {
-		w.leave(shown, "it is not a regular file", false) // to open a pipe would be to wait for who writes it
+		w.leave(shown, "it is not a regular file", false) // opening a pipe would block until another process writes to it
 		return
 	}
 	file, err := w.FS.Open(name)
@@ -131,7 +131,7 @@ func (w *walk) read(name, shown string) {
 	}
 }
 
-// document adds the objects of a document, or notes why there are none.
+// document adds the objects of a document, or notes why it has none.
 func (w *walk) document(at Object, text []byte, found []map[string]any, problem error) {
 	base := path.Base(filepath.ToSlash(at.File))
 	switch matters := w.wanted.Match(text); {
@@ -161,7 +161,7 @@ func (w *walk) document(at Object, text []byte, found []map[string]any, problem 
 	}
 }
 
-// changes is what of a kustomization changes objects, or adds those of other places; "" for nothing.
+// changes returns what in a kustomization changes objects or adds objects from elsewhere; "" if nothing does.
 func (w *walk) changes(file string, text []byte) string {
 	var k struct {
 		Resources []string `json:"resources"`
@@ -186,7 +186,7 @@ func (w *walk) changes(file string, text []byte) string {
 	return ""
 }
 
-// Notes say what was left out, with the reasons, and Missing which objects of the kinds that are wanted may be missing.
+// Notes returns what was ignored, with the reasons, and which objects of the wanted kinds may be missing.
 func (f Found) Notes() (notes, missing []string) {
 	type key struct {
 		why     string
@@ -216,7 +216,7 @@ func (f Found) Notes() (notes, missing []string) {
 	return notes, missing
 }
 
-// joined are the first of some names, and how many there are.
+// joined lists the first names, and the number of the others.
 func joined(names []string) string {
 	const shown = 3
 	if len(names) <= shown {

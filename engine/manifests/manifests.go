@@ -1,7 +1,8 @@
-// Package manifests reads objects of Kubernetes from files, as kubectl reads them, and from directories as repositories have
-// them, in which most files are something else: it says which files it leaves out, and which of those may hold objects.
+// Package manifests reads Kubernetes objects from files, as kubectl reads them, and from directories of
+// repositories, in which most files are something else: it reports which files it ignores, and which of those may
+// have objects.
 //
-// It knows no kinds of objects, but those that its caller wants.
+// It knows no kinds of objects except those that its caller asks for.
 package manifests
 
 import (
@@ -24,18 +25,18 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// maxSize bounds what is read from one file, in bytes.
+// maxSize is the largest file that is read, in bytes.
 const maxSize = 16 << 20
 
-// An Object is one manifest, and where it is from.
+// An Object is one manifest and its place.
 type Object struct {
 	File     string
-	Document int            // in which it stands, from 1 on; 0: not said
-	Fields   map[string]any // as JSON has them; whole numbers are int64
-	Listed   bool           // its file was found in a directory, and is not named itself
+	Document int            // number of the document in the file, from 1; 0 if unknown
+	Fields   map[string]any // as decoded JSON; whole numbers are int64
+	Listed   bool           // its file was found in a directory, not named by the user
 }
 
-// Place says where the object stands.
+// Place returns the file and the document of the object.
 func (o Object) Place() string {
 	if o.Document > 0 {
 		return fmt.Sprintf("%s: document %d", o.File, o.Document)
@@ -43,8 +44,8 @@ func (o Object) Place() string {
 	return o.File
 }
 
-// Read reads the objects of a file as people write them for kubectl: YAML or JSON, several documents, and lists. A document
-// that is no object is an error.
+// Read reads the objects of a file that is meant for kubectl: YAML or JSON, several documents, and lists. A
+// document that is not an object is an error.
 func Read(file string, r io.Reader) (objects []Object, err error) {
 	raw, err := bounded(r)
 	if err != nil {
@@ -62,7 +63,7 @@ func Read(file string, r io.Reader) (objects []Object, err error) {
 	return objects, nil
 }
 
-// bounded reads all of a file.
+// bounded reads a whole file up to maxSize.
 func bounded(r io.Reader) ([]byte, error) {
 	all, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err == nil && len(all) > maxSize {
@@ -71,8 +72,8 @@ func bounded(r io.Reader) ([]byte, error) {
 	return all, err
 }
 
-// documents has each document of a file seen: its text, the objects in it, and what is wrong with it. It ends with the first
-// error that see returns, and with one of the file as a whole.
+// documents calls see for each document of a file with its text, the objects in it, and its error. It ends with the
+// first error that see returns, or with an error of the file as a whole.
 func documents(raw []byte, see func(n int, text []byte, found []map[string]any, err error) error) error {
 	all, err := schemas.UTF8(raw)
 	if err != nil {
@@ -80,7 +81,7 @@ func documents(raw []byte, see func(n int, text []byte, found []map[string]any, 
 	}
 	all = bytes.ReplaceAll(all, []byte("\r\n"), []byte("\n"))
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(all)))
-	begun := 0 // where the document stands
+	begun := 0 // offset of the document
 	for n := 1; ; n++ {
 		text, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -108,8 +109,8 @@ func documents(raw []byte, see func(n int, text []byte, found []map[string]any, 
 	}
 }
 
-// placed is the text of an error of a document before which a file has so many lines, with the
-// line of the file.
+// placed returns the text of an error of a document with line numbers of the file. before is the number of lines
+// before the document.
 func placed(err error, before int) string {
 	return inLine.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		n, _ := strconv.Atoi(inLine.FindStringSubmatch(text)[1])
@@ -157,13 +158,13 @@ func objectsIn(text []byte) ([]map[string]any, error) {
 	return list, nil
 }
 
-// toJSON makes JSON of YAML as kubectl does, but refuses a key that is given twice. A key that overrides one of a merge (<<) is
-// given once, which the strict reader does not know.
+// toJSON converts YAML to JSON as kubectl does, but rejects a key that is given twice. A key that overrides one of
+// a merge (<<) is given only once, which the strict reader does not know.
 func toJSON(text []byte) ([]byte, error) {
 	raw, err := sigsyaml.YAMLToJSONStrict(text)
 	if err != nil && strings.Contains(err.Error(), "already set in map") && bytes.Contains(text, []byte("<<")) {
 		var value any
-		if yaml.Unmarshal(text, &value) == nil { // this reader knows it
+		if yaml.Unmarshal(text, &value) == nil { // this reader accepts merges
 			return sigsyaml.YAMLToJSON(text)
 		}
 	}
@@ -174,12 +175,12 @@ func isObject(object map[string]any) bool {
 	return manifest.Kind(object) != "" && (manifest.Name(object) != "" || GenerateName(object) != "")
 }
 
-// GenerateName is what the name of an object begins with that has none yet.
+// GenerateName returns the prefix of the name of an object whose name is still to be generated.
 func GenerateName(object map[string]any) string {
 	return manifest.Text(object, "metadata", "generateName")
 }
 
-// isTemplate reports whether a template was YAML by chance.
+// isTemplate reports whether a parsed document is a template that happens to be valid YAML.
 func isTemplate(object map[string]any) bool {
 	return strings.Contains(manifest.Kind(object)+manifest.Name(object)+manifest.Namespace(object), "{{")
 }

@@ -127,7 +127,7 @@ func WaitsFor(np *lkeplanv1alpha1.NodePlan) string {
 		return ""
 	}
 	if opens := Opens(np); !opens.IsZero() {
-		return strings.Join(what, " and ") + ", until " + moment(opens)
+		return strings.Join(what, " and ") + ", until " + formatTime(opens)
 	}
 	return strings.Join(what, " and ") + ", which is not within a year"
 }

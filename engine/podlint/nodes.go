@@ -83,7 +83,7 @@ func (c *checker) fits(p pool, w simulate.Workload) bool {
 
 // startupTaints finds startup taints that no agent on the node can remove.
 func (c *checker) startupTaints() {
-	sets := slices.DeleteFunc(slices.Clone(c.in.DaemonSets), lke.OwnDaemonSet) // which tolerate all taints and remove none
+	sets := slices.DeleteFunc(slices.Clone(c.in.DaemonSets), lke.OwnDaemonSet) // they tolerate all taints and remove none
 	if len(sets) == 0 {
 		c.skip(lint.StartupTaintStays, "the manifests contain no DaemonSet")
 		return

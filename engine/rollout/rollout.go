@@ -1,13 +1,13 @@
-// Package rollout decides how a revision is tested on a first wave of nodes: which pools are in the
-// wave, how many of their nodes are replaced, and when the wave has succeeded or failed. The
-// reconciler of NodePlans calls it if spec.rollout is set.
+// Package rollout tests a revision on a first wave of nodes: it decides which pools are in the wave, how many of
+// their nodes are replaced, and when the wave has succeeded or failed. If a NodePlan has spec.rollout, its
+// reconciler calls Begin for a new revision; then, until the wave is Proven or Failed, it calls Observe and Decide,
+// and applies Stage.Objects.
 //
-// It is pure. Between two decisions the state is a RolloutStatus in the status of the NodePlan: a
-// phase, and the names of the new nodes. A node is new if it has the hash of the wave and did not
-// exist before the wave. The controller measures the time between two checks. Timestamps from the
-// cluster are not used, and time without a running controller does not count. Neither does time
-// while Linode has no capacity, or while budgets or PodDisruptionBudgets block the replacement of all
-// outdated nodes.
+// The package is pure. Between two decisions the state is a RolloutStatus in the status of the NodePlan: a phase,
+// and the names of the new nodes. A node is new if it has the hash of the wave and did not exist before the wave.
+// The controller measures the time between two checks. Timestamps from the cluster are not used, and time without a
+// running controller does not count. Neither does time while Linode has no capacity, or while budgets or
+// PodDisruptionBudgets block the replacement of all outdated nodes.
 package rollout
 
 import (
@@ -16,16 +16,16 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Terms are what a NodePlan asks of a revision.
+// Terms are the settings of a rollout in a NodePlan.
 type Terms struct {
-	Canary   []string      // the NodePools that go first; none: all that the revision changes
-	Nodes    int           // of each pool, that are replaced first
-	Stable   time.Duration // how long they have to stay ready
-	Timeout  time.Duration // until they have to be
-	Rollback bool          // whether a revision that fails is taken back
+	Canary   []string      // the NodePools of the first wave; empty means all that the revision changes
+	Nodes    int           // number of nodes of each pool in the first wave
+	Stable   time.Duration // how long the new nodes must stay ready
+	Timeout  time.Duration // the time within which the wave must succeed
+	Rollback bool          // roll back a revision that fails
 }
 
-// The bounds of what a NodePlan may ask.
+// Defaults and bounds of the settings.
 const (
 	maxStable  = time.Hour
 	maxTimeout = 24 * time.Hour
@@ -46,73 +46,73 @@ func TermsOf(spec lkeplanv1alpha1.RolloutSpec) Terms {
 	return t
 }
 
-// Pool is a pool of the first wave as it is at a moment.
+// Pool is the current state of a pool of the first wave.
 type Pool struct {
 	Name     string
-	Waited   time.Duration // how much of its time has passed
-	New      []Node        // that are there, of what the revision asks for
-	Lost     int           // new nodes that were ready, and are gone
+	Waited   time.Duration // how much of its timeout has passed
+	New      []Node        // existing nodes with the template of the revision
+	Lost     int           // new nodes that were ready and do not exist any more
 	Outdated int           // nodes that are still to be replaced
-	Held     int           // of these, that something holds that the revision has not made
-	Hold     string        // what holds them, as a sentence; "" for nothing
-	// NoStock is what was last said of machines that cannot be had now; "" for nothing.
+	Held     int           // outdated nodes whose replacement is blocked by something other than the revision
+	Hold     string        // what blocks them, as a sentence; "" for nothing
+	// NoStock is the last message about missing capacity; "" for none.
 	NoStock string
-	// Refused is what was last said of machines that are refused because of what the
-	// revision asks for; "" for nothing.
+	// Refused is the last message about machines that are refused because of what the revision asks for; "" for
+	// none.
 	Refused string
-	// Blocked is what Karpenter last said of why it replaces no node; "" for nothing.
+	// Blocked is Karpenter's last message about why it replaces no node; "" for none.
 	Blocked string
-	// Unhealthy is why NodeRegistrationHealthy of the pool is false; "" if it is not.
+	// Unhealthy is the reason why NodeRegistrationHealthy of the pool is false; "" if it is not.
 	Unhealthy string
 }
 
-// Node is a node that was made in the first wave.
+// Node is a node that was created in the first wave.
 type Node struct {
-	Name  string // of its NodeClaim
+	Name  string // the name of its NodeClaim
 	State NodeState
-	// Since is since when it is Ready, as the cluster says. It is compared with what the cluster
-	// said before only.
+	// Since is the time from which the node is Ready according to the cluster. It is only compared with an earlier
+	// value, to find out whether the node was not ready in between.
 	Since time.Time
-	For   time.Duration // how long it was seen Ready since then
+	For   time.Duration // how long the controller has seen it Ready since then
 }
 
-// NodeState is how far a node is.
+// NodeState is the progress of a new node.
 type NodeState int
 
-// The states.
+// The states of a new node.
 const (
-	Asked   NodeState = iota // there is no machine for it yet
-	Joining                  // its machine is no node of the cluster yet
-	Unready                  // it is, and not ready
+	Asked   NodeState = iota // without a machine
+	Joining                  // with a machine, and not yet a node of the cluster
+	Unready                  // a node of the cluster that is not ready
 	Ready
 )
 
-// Step is what is to be done about a revision.
+// Step is what to do about a revision.
 type Step int
 
-// The steps.
+// The steps of a revision.
 const (
 	Wait   Step = iota
-	Proven      // the rest of it may be applied
-	Failed      // it is not applied any further, and taken back where that was asked for
+	Proven      // apply the rest of the revision
+	Failed      // stop applying the revision, and roll back if the terms say so
 )
 
-// Decision is what is to be done.
+// Decision is the result of Decide.
 type Decision struct {
 	Step Step
-	// Room is how many nodes each pool of the wave may still have replaced.
+	// Room is how many more nodes of each pool of the wave may be replaced.
 	Room map[string]int
-	// Excused are the pools whose time does not run at this moment.
+	// Excused are the pools whose timeout must be restarted, because no time counts at present.
 	Excused      map[string]bool
-	Words        []string      // a line for each pool that is not proven, or why it failed
-	RequeueAfter time.Duration // when to look again; 0 where nothing is waited for
+	Words        []string      // one line for each pool that has not succeeded, or the reasons of the failure
+	RequeueAfter time.Duration // when to check again; 0 if nothing is pending
 }
 
-// look is how often a wave is looked at, at the least.
+// look is the longest time between two checks of a wave.
 const look = 10 * time.Second
 
-// Decide decides about a wave that has run for a time; whole tells that its pools are all of
-// which the revision replaces or creates nodes.
+// Decide decides about a wave that has run for a time. whole means that the revision replaces or creates nodes of
+// no other pools.
 func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 	d := Decision{Step: Proven, Room: map[string]int{}, Excused: map[string]bool{}, RequeueAfter: look}
 	soon := func(left time.Duration) {
@@ -120,7 +120,7 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 			d.RequeueAfter = min(d.RequeueAfter, left+time.Second)
 		}
 	}
-	if ran < t.Stable { // pods need their time to find that they fit nowhere
+	if ran < t.Stable { // it takes time until pods turn out to be unschedulable
 		d.Step = Wait
 		soon(t.Stable - ran)
 	}
@@ -142,7 +142,7 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 		d.Words = append(d.Words, t.waits(p, s))
 		soon(s.stableIn)
 		switch {
-		case !s.runs() && s.ready == 0: // all that is missing is nothing that the revision could mend
+		case !s.runs() && s.ready == 0: // nothing is missing that the revision could be the cause of
 			d.Excused[p.Name] = true
 		case s.runs() && p.Waited >= t.Timeout:
 			failures = append(failures, t.failed(p, s))
@@ -159,7 +159,7 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 	return d
 }
 
-// closed lets no pool have a node replaced.
+// closed lets no nodes be replaced.
 func closed(pools []Pool) map[string]int {
 	room := map[string]int{}
 	for _, p := range pools {
@@ -168,29 +168,29 @@ func closed(pools []Pool) map[string]int {
 	return room
 }
 
-// standing is how a pool of a wave stands.
+// standing is the progress of a pool of a wave.
 type standing struct {
-	need   int // nodes that have to be good
-	good   int // that have stayed ready
-	ready  int // that are ready, and have not stayed so for long enough
+	need   int // number of nodes that must succeed
+	good   int // nodes that have stayed ready long enough
+	ready  int // nodes that are ready, but not yet for long enough
 	asked  int
-	coming int // that have a machine, and are not ready
-	unmade int // that are not asked for
+	coming int // nodes with a machine that are not ready
+	unmade int // nodes without a NodeClaim
 	room   int
-	late   bool // something is missing that the revision may be to blame for
+	late   bool // something is missing that the revision may have caused
 	empty  bool // no pod needs a node of it, and no other pool of the wave has a good one
 
-	stableIn time.Duration // until the next ready one has stayed so
+	stableIn time.Duration // time until the next ready node has been ready for long enough
 }
 
 func (s standing) proven() bool { return s.good >= s.need && !s.late }
 
-// runs reports whether the time of the pool can come to its end.
+// runs reports whether the timeout of the pool is running.
 func (s standing) runs() bool { return s.late || s.empty }
 
-// standing counts the nodes of a pool. While nodes are to be replaced a new one has to be good:
-// those that are gone without a new one in their place, as their pods went elsewhere or no user
-// needs them, neither prove anything nor have had a turn.
+// standing counts the nodes of a pool. While nodes are to be replaced, at least one new node must succeed: nodes
+// that went without a replacement, because their pods run elsewhere or nobody needs them, prove nothing, and do not
+// use up the number of nodes in the wave.
 func (t Terms) standing(p Pool) standing {
 	var s standing
 	for _, n := range p.New {

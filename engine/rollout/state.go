@@ -16,9 +16,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Begin is the state of a revision that is about to prove itself on the pools of its first
-// wave; whole tells that these are all that it changes. The digest names what the revision
-// and what was applied before it come to.
+// Begin returns the state of a revision at the start of its first wave. whole means that the pools of the wave are
+// all that the revision changes. The digest identifies the revision together with what was applied before it.
 func Begin(
 	spec lkeplanv1alpha1.RolloutSpec, first []lkeplanv1alpha1.RolloutPool, whole bool, digest string, now time.Time,
 ) *lkeplanv1alpha1.RolloutStatus {
@@ -29,13 +28,13 @@ func Begin(
 	}
 }
 
-// Same reports whether a state is about what would be applied now.
+// Same reports whether a state belongs to what would be applied now.
 func Same(s *lkeplanv1alpha1.RolloutStatus, revision, digest string) bool {
 	return s != nil && s.Revision == revision && s.Digest == digest
 }
 
-// SameTerms reports whether a state began with these terms. The rest of the spec of a NodePlan
-// is not what a rollout is about.
+// SameTerms reports whether a state began with these terms. Other fields of the NodePlan do not matter to a
+// rollout.
 func SameTerms(s *lkeplanv1alpha1.RolloutStatus, spec lkeplanv1alpha1.RolloutSpec) bool {
 	return s.Terms == digestOf(spec)
 }
@@ -45,14 +44,14 @@ func digestOf(spec lkeplanv1alpha1.RolloutSpec) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
-// UnderWay reports whether a revision is not proven, and keeps nodes from being replaced.
+// UnderWay reports whether a revision is still being tested, so that other nodes must not be replaced.
 func UnderWay(s *lkeplanv1alpha1.RolloutStatus) bool {
 	return s != nil && slices.Contains([]string{lkeplanv1alpha1.PhasePlanned, lkeplanv1alpha1.PhaseProving,
 		lkeplanv1alpha1.PhaseHeld, lkeplanv1alpha1.PhaseRolledBack}, s.Phase)
 }
 
-// Counts are the nodes that are still to be replaced, by pool, with those of a state before it that
-// is not proven: a pool that has new nodes only stays in the wave.
+// Counts returns the number of nodes that are still to be replaced, by pool. It includes the pools of an earlier
+// state that has not succeeded: a pool whose nodes are all new stays in the wave.
 func Counts(outdated map[string]int, before *lkeplanv1alpha1.RolloutStatus) map[string]int {
 	counts := maps.Clone(outdated)
 	if UnderWay(before) {
@@ -63,10 +62,9 @@ func Counts(outdated map[string]int, before *lkeplanv1alpha1.RolloutStatus) map[
 	return counts
 }
 
-// Carry takes over the new nodes that a state before it knows of pools with the same template:
-// with other terms, or a change of something else, a revision has no more turns. Nodes that
-// are gone count until the state before has come to its end. outdated are nodes that are not
-// what the revision asks for.
+// Carry copies the new nodes of an earlier state for pools with the same template, so that a revision with other
+// terms or other changes does not get more tries. Nodes that are gone count until the earlier state has ended.
+// outdated are nodes that do not have the template of the revision.
 func Carry(s, before *lkeplanv1alpha1.RolloutStatus, outdated map[string]bool) {
 	if !UnderWay(before) {
 		return
@@ -87,12 +85,12 @@ func Carry(s, before *lkeplanv1alpha1.RolloutStatus, outdated map[string]bool) {
 	}
 }
 
-// mostBetween bounds the time that passes between two looks: no controller ran for the rest of
-// it, or the clock is another one.
+// mostBetween is the longest time that counts between two checks: if more has passed, no controller was running, or
+// the clock has changed.
 const mostBetween = time.Minute
 
-// Look notes in a state which nodes its pools have now, and how much of their time has passed,
-// which it writes into the pools, too. They are in the order of those of the state.
+// Look updates a state with the current nodes of its pools and with the time that has passed, and writes both into
+// the pools as well. The pools are in the order of the state.
 func Look(s *lkeplanv1alpha1.RolloutStatus, pools []Pool, now time.Time) {
 	passed := time.Duration(0)
 	if s.Looked != nil {
@@ -108,10 +106,10 @@ func Look(s *lkeplanv1alpha1.RolloutStatus, pools []Pool, now time.Time) {
 	}
 }
 
-// mostNew bounds the new nodes that a state lists of a pool.
+// mostNew is the largest number of new nodes of a pool that a state lists.
 const mostNew = 2000
 
-// meet compares the nodes of a pool with those that are known of it, and returns those.
+// meet updates the known nodes of a pool with the current ones, and returns the known nodes.
 func (p *Pool) meet(known []lkeplanv1alpha1.RolloutNode, passed time.Duration) []lkeplanv1alpha1.RolloutNode {
 	before := map[string]lkeplanv1alpha1.RolloutNode{}
 	for _, n := range known {
@@ -132,7 +130,7 @@ func (p *Pool) meet(known []lkeplanv1alpha1.RolloutNode, passed time.Duration) [
 		}
 		now = append(now, is)
 	}
-	for _, was := range before { // an old node went for it only if it was ready
+	for _, was := range before { // an old node was removed for it only if it was ready
 		if was.WasReady {
 			now = append(now, lkeplanv1alpha1.RolloutNode{Name: was.Name, WasReady: true, Gone: true})
 			p.Lost++
@@ -142,7 +140,7 @@ func (p *Pool) meet(known []lkeplanv1alpha1.RolloutNode, passed time.Duration) [
 	return now[:min(len(now), mostNew)]
 }
 
-// Tick sets back the time of pools that a decision excuses.
+// Tick restarts the timeout of the pools that a decision excuses.
 func Tick(s *lkeplanv1alpha1.RolloutStatus, d Decision) {
 	for i := range s.Pools {
 		if p := &s.Pools[i]; d.Excused[p.Name] {
@@ -151,12 +149,12 @@ func Tick(s *lkeplanv1alpha1.RolloutStatus, d Decision) {
 	}
 }
 
-// StageOf is the stage of a state, of a revision and what was applied before it.
+// StageOf returns the Stage of a state, from a revision and what was applied before it.
 func StageOf(s *lkeplanv1alpha1.RolloutStatus, head, base []config.Object) Stage {
 	return Stage{Head: head, Base: base, Pools: s.Pools, Whole: s.Whole}
 }
 
-// Names are the pools of the first wave, or some of them, for a sentence.
+// Names lists the pools of the first wave, or the first few, for a sentence.
 func Names(s *lkeplanv1alpha1.RolloutStatus) string {
 	const most = 5
 	var names []string

@@ -16,16 +16,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Change is what a revision does.
+// Change is what a revision changes.
 type Change struct {
-	Declared plan.Plan      // against what was last applied
-	Live     plan.Plan      // against the cluster, which may have a part of it already
-	Outdated map[string]int // nodes that are not what the revision asks for, by pool
+	Declared plan.Plan      // compared with what was last applied
+	Live     plan.Plan      // compared with the cluster, which may already have a part of it
+	Outdated map[string]int // nodes that do not have the template of the revision, by pool
 }
 
-// Wave are the pools that a revision is applied to first: the canaries among those whose
-// nodes it replaces and those that it creates. Where it changes no canary, all of them go
-// first, and also where none is named. whole tells that these are all.
+// Wave returns the pools to which a revision is applied first: those canaries whose nodes it replaces, and the
+// canaries that it creates. If it changes no canary, or no canary is named, all pools that it changes go first.
+// whole means that the wave has all of them.
 func (c Change) Wave(t Terms) (first []lkeplanv1alpha1.RolloutPool, whole bool) {
 	var all []lkeplanv1alpha1.RolloutPool
 	for _, declared := range c.Declared.Changes {
@@ -36,7 +36,7 @@ func (c Change) Wave(t Terms) (first []lkeplanv1alpha1.RolloutPool, whole bool) 
 		switch rolls := declared.Effect == plan.Roll; declared.Action {
 		case plan.Create:
 			f.Created, rolls = c.creates(declared.Key())
-			if rolls && f.Before > 0 { // it has nodes, which the wave has to hold
+			if rolls && f.Before > 0 { // the wave must have a node of it
 				f.Created = false
 				all = append(all, f)
 			} else if f.Created {
@@ -59,9 +59,8 @@ func (c Change) Wave(t Terms) (first []lkeplanv1alpha1.RolloutPool, whole bool) 
 	return first, len(first) == len(all)
 }
 
-// creates reports whether a pool that was not declared before is made by the revision, or
-// was by one that did not prove itself. A pool of another NodePlan is not, and may have its
-// nodes replaced.
+// creates reports whether the revision creates a pool, or an earlier revision that did not succeed has created it.
+// A pool that another NodePlan declared before is not created, and rolls means that its nodes may be replaced.
 func (c Change) creates(key manifest.Key) (created, rolls bool) {
 	for _, live := range c.Live.Changes {
 		if live.Key() == key {
@@ -71,12 +70,12 @@ func (c Change) creates(key manifest.Key) (created, rolls bool) {
 	return false, false
 }
 
-// Stage is what is applied of a revision while it proves itself.
+// Stage is the part of a revision that is applied during the first wave.
 type Stage struct {
 	Head, Base []config.Object               // the revision, and what was last applied
-	Pools      []lkeplanv1alpha1.RolloutPool // of the first wave
-	// Whole tells that the wave is all that the revision changes: then all of it is applied,
-	// and only the replacement of nodes is held back.
+	Pools      []lkeplanv1alpha1.RolloutPool // the pools of the first wave
+	// Whole means that the wave has all pools that the revision changes. Then all of the revision is applied, and
+	// only the replacement of nodes is limited.
 	Whole bool
 }
 
@@ -90,10 +89,9 @@ func (s Stage) first(o config.Object) (f lkeplanv1alpha1.RolloutPool, found bool
 
 func isPool(o config.Object) bool { return o.Kind() == schemas.Pool.Object.Kind }
 
-// Objects are the objects to apply, of which each pool of the wave may have so many more
-// nodes replaced. The others are as they were, with no node replaced where their class
-// changes. What the revision removes is not among them: it is left alone until the revision
-// is proven. The error is that a pool has no room for another budget.
+// Objects returns the objects to apply. room is how many more nodes of each pool of the wave may be replaced. The
+// other pools stay as they were, and their nodes are not replaced if their class changes. Objects that the revision
+// removes are left alone until it has succeeded. It returns an error if a pool cannot have another budget.
 func (s Stage) Objects(room map[string]int) (objects []config.Object, err error) {
 	base, classes := plan.ByKey(s.Base), s.classes()
 	for _, o := range s.Head {
@@ -119,8 +117,8 @@ func (s Stage) Objects(room map[string]int) (objects []config.Object, err error)
 	return objects, nil
 }
 
-// Brakes are pools as they were, with no node replaced. Applied before anything else they
-// keep nodes from being replaced while the objects of the wave are on their way.
+// Brakes returns the pools as they were, with budgets that block replacement. They are applied first, so that no
+// node is replaced while the objects of the wave are being applied.
 func (s Stage) Brakes() (pools []config.Object, err error) {
 	objects, err := s.Objects(nil)
 	if err != nil {
@@ -139,9 +137,8 @@ func (s Stage) Brakes() (pools []config.Object, err error) {
 	return pools, nil
 }
 
-// Back are the objects as they were, to be applied again. Before Karpenter has seen that
-// their nodes are what they should be it would replace some for a template that is gone: so
-// none is until it is calm.
+// Back returns the objects as they were, to roll back. Until Karpenter has evaluated the nodes again, it would replace
+// some for a template that does not exist any more, so all replacement is blocked until calm is true.
 func (s Stage) Back(calm bool) (objects []config.Object, err error) {
 	if calm {
 		return s.Base, nil
@@ -160,8 +157,8 @@ func (s Stage) Back(calm bool) (objects []config.Object, err error) {
 	return objects, nil
 }
 
-// classes are the node classes of the pools of the wave that the revision changes. Other
-// pools that use them have their nodes replaced for it, too.
+// classes returns the node classes of the pools of the wave that the revision changes. Nodes of other pools with
+// the same classes are replaced as well.
 func (s Stage) classes() map[string]bool {
 	used, base, changed := map[string]bool{}, plan.ByKey(s.Base), map[string]bool{}
 	for _, o := range s.Head {
@@ -181,19 +178,18 @@ func classOf(pool config.Object) string {
 	return manifest.Text(pool.Manifest, "spec", "template", "spec", "nodeClassRef", "name")
 }
 
-// mostBudgets is how many budgets the CRD of NodePools takes.
+// mostBudgets is the number of budgets that the CRD of NodePools allows.
 const mostBudgets = 50
 
-// Annotation marks a NodePool of a wave: it says how many nodes its last budget lets go,
-// which is the wave's, or that the wave has brought the pool.
+// Annotation marks a NodePool of a wave. Its value is the number of nodes that the last budget, which the wave has
+// added, allows, or says that the wave has created the pool.
 const (
 	Annotation = "lkeplan.dev/wave"
 	brandNew   = "new"
 )
 
-// Limited returns a pool of which at most n nodes are replaced at a time, in addition to what its
-// own budgets say: those that are underutilized, too, for what takes their place is of the
-// new revision. Empty ones may go.
+// Limited adds a budget to a pool, so that at most n nodes are replaced at a time. It includes underutilized nodes,
+// because their replacements have the new template. Empty nodes may be removed.
 func Limited(o config.Object, nodes int) (config.Object, error) {
 	own := budgets(o)
 	if len(own) >= mostBudgets {
@@ -216,13 +212,13 @@ func marked(o config.Object, mark string) config.Object {
 	return o
 }
 
-// Waits reports whether a pool is marked as one of a wave.
+// Waits reports whether a pool has the mark of a wave.
 func Waits(pool map[string]any) bool {
 	_, waits := manifest.Lookup(pool, "metadata", "annotations", Annotation)
 	return waits
 }
 
-// Braked reports whether a pool has the budget of a wave, which keeps nodes from being replaced.
+// Braked reports whether a pool has the budget of a wave, which blocks replacement.
 func Braked(pool map[string]any) bool {
 	return Waits(pool) && manifest.Text(pool, "metadata", "annotations", Annotation) != brandNew
 }
@@ -244,8 +240,8 @@ func Released(pool map[string]any) map[string]any {
 	return pool
 }
 
-// budgets are those of a pool with its defaults, which do not apply any more once there is
-// one that is written.
+// budgets returns the budgets of a pool, or Karpenter's default if it has none, because the default does not apply
+// once a budget is written.
 func budgets(o config.Object) []any {
 	for _, obj := range []map[string]any{o.Manifest, o.Defaulted} {
 		if all, ok := manifest.Lookup(obj, "spec", "disruption", "budgets"); ok {
@@ -256,9 +252,9 @@ func budgets(o config.Object) []any {
 	return nil
 }
 
-// Unjudged are the objects that a revision does not change, and whose nodes would go where
-// they were set back: no guard evaluated that together with the revision. Pools of the
-// wave are none, nor those that it keeps from following a class.
+// Unjudged returns the objects that a revision does not change, but whose nodes would be replaced if a rollback
+// reset them: no guard has evaluated that together with the revision. It leaves out the pools of the wave, and
+// pools that the wave keeps from following a class.
 func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
 	was, same := plan.ByKey(base), map[manifest.Key]bool{}
 	for _, o := range head {
@@ -274,7 +270,7 @@ func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
 	return unjudged
 }
 
-// Digest names what objects come to.
+// Digest returns a digest of objects.
 func Digest(objects []config.Object) (string, error) {
 	var all []map[string]any
 	for _, o := range objects {

@@ -12,13 +12,13 @@ import (
 const (
 	day     = 24 * time.Hour
 	perDay  = int(day / time.Minute)
-	starBit = 1 << 63 // of a field of cron that is *, or begins with it
+	starBit = 1 << 63 // set in a field of cron that is * or begins with it
 )
 
-// minutes are those of a day.
+// minutes are the minutes of a day.
 type minutes [(perDay + 63) / 64]uint64
 
-// fill adds the minutes from one on to before another.
+// fill adds the minutes from from up to, but not including, to.
 func (m *minutes) fill(from, to int) {
 	for ; from < to && from%64 != 0; from++ {
 		m[from/64] |= 1 << (from % 64)
@@ -72,7 +72,7 @@ func (r Recurrence) startsOn(at time.Time) bool {
 	return ofMonth || ofWeek
 }
 
-// reach is for how many minutes of a day the periods last that start before it.
+// reach returns for how many minutes of a day the periods last that started on earlier days.
 func (r Recurrence) reach(today time.Time) int {
 	for back := 1; back <= 1+(r.last+r.lasts)/perDay; back++ {
 		if r.startsOn(today.AddDate(0, 0, -back)) {
@@ -137,7 +137,7 @@ func Changes(sets [][]Recurrence, from, limit time.Time) iter.Seq2[time.Time, []
 	}
 }
 
-// skip returns the last minute, of those that are stored with a minute, before which nothing changes.
+// skip returns the last minute until which no set changes, at most the last one in the same word as minute.
 func skip(is []minutes, active []bool, minute int) int {
 	word, same := minute/64, 64-minute%64-1
 	for i := range is {

@@ -15,14 +15,14 @@ import (
 //go:embed drawing.html
 var drawingHTML string
 
-// section is what a page shows of a simulation. All of it is text, which the template escapes.
+// section has the contents of a page about a simulation, as text that the template escapes.
 type section struct {
 	Keys     []key
 	Pictures []picture
 }
 
-// Picture draws the nodes of a simulation, as a part of the page of a plan, in elements that the style sheet of reports
-// knows.
+// Picture draws the nodes of a simulation as a part of the HTML report of a plan, with the classes of its style
+// sheet.
 func Picture(r simulate.Report) (template.HTML, error) {
 	page, err := template.New("drawing").Parse(drawingHTML)
 	if err != nil {
@@ -52,37 +52,37 @@ const (
 	shortest = 14
 )
 
-// picture is the nodes of a result, a row for each pool.
+// picture is the nodes of a result, with a row for each pool.
 type picture struct {
 	Title string
 	Rows  []row
 }
 
-// row is the nodes of a pool.
+// row is the nodes of a pool in a picture.
 type row struct {
 	Pool, Text string
 	Bars       []bar
 	More       int // nodes that are not drawn
 }
 
-// bar is a node, or several in succession that are alike, from the bottom up.
+// bar is a node, or several identical nodes in succession, drawn from the bottom up.
 type bar struct {
 	Label, Text string
 	Height      int // of the box
 	Parts       []part
 }
 
-// part is the pods of one workload, in pixels from the top.
+// part is the pods of one workload on a bar, in pixels from the top.
 type part struct {
 	Class  string
 	Y, Tip string
 	Height string
 }
 
-// key is what the colors mean.
+// key is the meaning of a color.
 type key struct{ Class, Name string }
 
-// drawing knows the colors and the scale, which are those of all pictures of a page.
+// drawing has the colors and the scale that all pictures of a page share.
 type drawing struct {
 	color   map[string]int // by workload
 	largest int64          // thousandths of a CPU
@@ -174,7 +174,7 @@ func describe(n simulate.Node) string {
 	return text
 }
 
-// bar is filled by what is scarcer on the node, CPUs or memory.
+// bar draws a node. Its filling shows CPUs or memory, whichever is scarcer.
 func (d drawing) bar(n simulate.Node, text string) bar {
 	use, of := n.CPU, func(s simulate.Share) int64 { return s.CPU }
 	if n.Memory.Percent() > n.CPU.Percent() {

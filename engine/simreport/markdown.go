@@ -1,10 +1,11 @@
-// Package simreport writes down what a simulation has found, for pull requests and browsers, and as
-// a part of a plan.
+// Package simreport writes the results of a simulation: as a comment for pull requests, as a part of an HTML
+// report, and as the part of a plan that is about workloads.
 //
-// It is neither in package report, which links no client of the Linode API, as the simulation does, nor in
-// package simulate, which links no configuration and no page.
+// It decides nothing. Everyone who deploys pods chooses names of workloads, so names are escaped and never used as
+// markup.
 //
-// It decides nothing. Everyone who deploys pods names workloads: names are escaped, and never markup.
+// It is separate from package report, which does not link the client of the Linode API that simulations need, and
+// from package simulate, which links neither the configuration nor the HTML report.
 package simreport
 
 import (
@@ -21,7 +22,7 @@ import (
 
 const mostWorkloads = 50
 
-// Markdown is a simulation as the comment of a pull request.
+// Markdown writes a simulation as the comment of a pull request.
 func Markdown(r simulate.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Simulation of %s\n\n**%s**", report.MarkdownCode(r.Target), headline(r))
@@ -55,7 +56,7 @@ func Markdown(r simulate.Report) string {
 	return b.String()
 }
 
-// headline is a simulation in a line without words of others.
+// headline summarizes a simulation in one line, without names that users have chosen.
 func headline(r simulate.Report) string {
 	text := fmt.Sprintf("%s on %s, %s a month", pods(r.Head.Placed), nodes(len(r.Head.Nodes)), dollars(r.Head.Total))
 	if b := r.Before; b != nil && (len(b.Nodes) != len(r.Head.Nodes) || b.Total != r.Head.Total) {
@@ -125,7 +126,7 @@ func nodes(n int) string { return diag.Counted(n, "node") }
 
 func dollars(c simulate.Cost) string { return c.Monthly.Text() }
 
-// Workloads is a simulation of both sides of a change, for the plan of it.
+// Workloads returns the simulation of both sides of a change as a part of the plan.
 func Workloads(r simulate.Report) plan.Workloads {
 	w := plan.Workloads{After: sum(r.Head), Before: sum(*r.Before), Notes: r.Head.Notes}
 	at := map[[2]string]int{}
@@ -161,7 +162,7 @@ func placed(p simulate.Plan) plan.Placed {
 	return plan.Placed{Pods: p.Pods, Nodes: p.Nodes, Monthly: p.Cost.Monthly}
 }
 
-// reasonsOf are why pods of a workload get no node, each once.
+// reasonsOf returns the distinct reasons why pods of a workload get no node.
 func reasonsOf(refusals []simulate.Refusal, workload string) (reasons []plan.PoolReason) {
 	for _, f := range refusals {
 		if f.Workload != workload {

@@ -33,7 +33,7 @@ type Template struct {
 	Pods     corev1.PodTemplateSpec
 }
 
-// TemplateLists are lists of the kinds of which there are Templates, by kind.
+// TemplateLists returns an empty list for each kind of Template, by kind.
 func TemplateLists() map[string]client.ObjectList {
 	return map[string]client.ObjectList{
 		"PodTemplate": &corev1.PodTemplateList{}, autoscalingv1beta1.KindDeployment: &appsv1.DeploymentList{},
@@ -41,7 +41,7 @@ func TemplateLists() map[string]client.ObjectList {
 	}
 }
 
-// TemplateOf is an object with a template of pods.
+// TemplateOf returns the pod template of an object.
 func TemplateOf(o runtime.Object) Template {
 	t, replicas := Template{}, (*int32)(nil)
 	switch o := o.(type) {
@@ -77,16 +77,16 @@ func TemplateKey(buffer map[string]any) manifest.Key {
 	return key
 }
 
-// Spare is what is reserved for CapacityBuffers.
+// Spare is the capacity that is reserved for CapacityBuffers.
 type Spare struct {
 	Pods  int  `json:"pods"`
-	Nodes int  `json:"nodes"` // on which no other pods run
-	Cost  Cost `json:"cost"`  // of these nodes
+	Nodes int  `json:"nodes"` // nodes on which no other pods run
+	Cost  Cost `json:"cost"`  // cost of these nodes
 	// Unknown is why the capacity of a buffer is not known; "" if all is.
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// spare is the pods of buffers, which are never bound: each pass of Karpenter finds room for them anew.
+// spare has the pods of buffers. They are never bound: each pass of Karpenter looks for room for them again.
 type spare struct {
 	cache   *virtualpods.Cache
 	pods    []*corev1.Pod
@@ -97,7 +97,7 @@ type spare struct {
 	unknown string
 }
 
-// reserve has Karpenter's controller of CapacityBuffers make their pods.
+// reserve runs Karpenter's controller of CapacityBuffers, which creates the pods of buffers.
 func (w *cluster) reserve(ctx context.Context) error {
 	w.workloads = w.workloads[:len(w.workloads)-w.spare.loads]
 	w.spare = spare{cache: virtualpods.NewVirtualPodCache(w.store)}
@@ -145,13 +145,14 @@ func bufferName(b *autoscalingv1beta1.CapacityBuffer) string {
 	return manifest.Key{Kind: schemas.Buffer.Object.Kind, Namespace: b.Namespace, Name: b.Name}.String()
 }
 
-// untriggered is a provisioner that plans when it is asked.
+// untriggered is a provisioner that plans only when it is called.
 type untriggered struct{}
 
 func (untriggered) Trigger(types.UID) {}
 func (untriggered) TriggerReconcile() {}
 
-// fit notes the existing node on which a pass has found room for pods, and returns those that are bound.
+// fit notes the existing node on which a pass has found room for pods of buffers, and returns the other pods, which
+// are bound.
 func (s *spare) fit(pods []*corev1.Pod, node, providerID string) (bound []*corev1.Pod) {
 	for _, pod := range pods {
 		if !s.has(pod) {
@@ -164,7 +165,7 @@ func (s *spare) fit(pods []*corev1.Pod, node, providerID string) (bound []*corev
 	return bound
 }
 
-// begin starts a pass.
+// begin forgets where the last pass found room.
 func (s *spare) begin() {
 	s.on, s.counts = map[string][]*corev1.Pod{}, map[string]int{}
 }
@@ -173,7 +174,7 @@ func (s *spare) has(pod *corev1.Pod) bool {
 	return len(s.pods) > 0 && pod.Annotations[autoscalingv1beta1.FakePodAnnotationKey] == autoscalingv1beta1.FakePodAnnotationValue
 }
 
-// left are the pods for which there is no room.
+// left returns the pods of buffers without room.
 func (s *spare) left() (left []*corev1.Pod) {
 	room := map[types.UID]bool{}
 	for _, pods := range s.on {
@@ -189,7 +190,7 @@ func (s *spare) left() (left []*corev1.Pod) {
 	return left
 }
 
-// spareOf sums up the nodes that are only there for buffers, and says for which buffers.
+// spareOf adds up the nodes that exist only for buffers, and notes for which buffers.
 func (w *cluster) spareOf(nodes []Node) (total Spare, notes []string) {
 	total = Spare{Pods: len(w.spare.pods), Unknown: w.spare.unknown}
 	buffers := w.workloads[len(w.workloads)-w.spare.loads:]

@@ -40,30 +40,30 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// cluster is a cluster in memory.
+// cluster is a simulated cluster in memory.
 type cluster struct {
 	store    *store
 	types    *instancetype.Set
-	mode     mode.Mode // the way to get machines
+	mode     mode.Mode // whether machines come from LKE pools or are single instances
 	chooser  *linode.Chooser
 	provider *linode.Provider
 
-	dynamic, static []*karpv1.NodePool // that can be planned with, by weight
+	dynamic, static []*karpv1.NodePool // usable pools, by weight
 	daemons         []*corev1.Pod
 	workloads       []Workload
 	pods            []*corev1.Pod
-	numbered        int                  // pods that were ever made
-	of              map[types.UID]int    // the workload of each pod
-	bars            map[types.UID]string // why pods get no node of any pool
-	made            []*simNode           // nodes, in the order in which they were made
-	named           int                  // nodes that were ever made
+	numbered        int                  // number of pods created so far
+	of              map[types.UID]int    // index of the workload of each pod
+	bars            map[types.UID]string // reasons why pods get no node of any pool
+	made            []*simNode           // nodes in the order of their creation
+	named           int                  // number of nodes created so far
 	clock           clock.Clock
-	others          []string   // nodes that no NodeClaim has
-	last            planErrors // Karpenter's, of the last pass
-	many            int        // from how many pods on package packing finds their nodes
+	others          []string   // nodes without a NodeClaim
+	last            planErrors // Karpenter's errors in the last pass
+	many            int        // the number of pods from which pack is used
 	shortfalls      []Shortfall
 	notes           []string
-	spare           spare           // of CapacityBuffers
+	spare           spare           // pods of CapacityBuffers
 	presumed        string          // a note on LKE's own DaemonSets
 	anew            bool            // see Input
 	ungated         bool            // Karpenter ignores NodeOverlays
@@ -71,8 +71,8 @@ type cluster struct {
 	broken          map[string]bool // classes that are not ready
 }
 
-// settings are those of the controller where it is given none, without what only
-// matters where time passes.
+// settings returns a context with the settings that the controller has by default, without those that matter only
+// if time passes.
 func settings(ctx context.Context) context.Context {
 	gates := options.DefaultFeatureGates()
 	gates.CapacityBuffer = true
@@ -121,7 +121,7 @@ func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cl
 	return w
 }
 
-// addDaemonSets adds DaemonSets, whose pods all nodes get.
+// addDaemonSets adds DaemonSets, whose pods run on all nodes that match.
 func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 	for _, set := range sets {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
@@ -132,21 +132,22 @@ func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 	}
 }
 
-// emptyDaemon is a DaemonSet for all nodes whose pods request nothing. Karpenter takes a plan type for which no DaemonSet is
-// for one that it has not looked at yet, so that the order of a map decides what a node is chosen for
-// (karpenter v1.15.0, addDaemonRequests; kubernetes-sigs/karpenter#2975).
+// emptyDaemon returns a DaemonSet for all nodes, whose pods request nothing. Without a DaemonSet for a plan type,
+// Karpenter assumes that it has not looked at the plan type yet, and then the random order of a map decides for
+// which plan types a node is planned (karpenter v1.15.0, addDaemonRequests; kubernetes-sigs/karpenter#2975).
 func emptyDaemon() *appsv1.DaemonSet {
 	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "lkeplan-no-requests"}}
 	set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	return set
 }
 
-// ofCluster reports whether a DaemonSet was read from a cluster, and is in the namespace of LKE's own: then all of those are given.
+// ofCluster reports whether a DaemonSet was read from a cluster and is in LKE's namespace. Then the input has all
+// of LKE's DaemonSets.
 func ofCluster(set *appsv1.DaemonSet) bool {
 	return set.Namespace == metav1.NamespaceSystem && set.UID != ""
 }
 
-// assumeLKE adds LKE's own DaemonSets, as far as they are known and not among the given ones.
+// assumeLKE adds LKE's known DaemonSets that are not among the given ones.
 func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
 	if len(w.workloads) == 0 {
 		return
@@ -167,7 +168,7 @@ func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
 	}
 }
 
-// declare puts the objects of a configuration into the cluster.
+// declare adds the objects of a configuration to the cluster.
 func (w *cluster) declare(objects []map[string]any) error {
 	others, err := w.store.Declare(objects)
 	for _, other := range others {
@@ -176,11 +177,11 @@ func (w *cluster) declare(objects []map[string]any) error {
 	return err
 }
 
-// admit finds the pools that can be planned with, and says of the others why not.
+// admit finds the usable pools, and notes why the others are not used.
 func (w *cluster) admit(ctx context.Context) {
 	for _, class := range sorted(w.store.Classes) {
 		if found := class.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady); w.edited[class.Name] && found.IsFalse() {
-			continue // it has the conditions of the cluster
+			continue // it has the conditions that the cluster reports
 		}
 		if w.broken[class.Name] {
 			class.StatusConditions().SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", "Linode may refuse the class")
@@ -207,8 +208,8 @@ func (w *cluster) admit(ctx context.Context) {
 	nodepool.OrderByWeight(w.static)
 }
 
-// overlay has Karpenter apply NodeOverlays to the plan types of all pools, as its controller does when a pool or an overlay
-// changes.
+// overlay applies NodeOverlays to the plan types of all pools with Karpenter's code, as its controller does when a
+// pool or an overlay changes.
 func (w *cluster) overlay(ctx context.Context) error {
 	w.chooser.Overlay = nil
 	if len(w.store.Overlays) == 0 || w.ungated {
@@ -223,8 +224,7 @@ func (w *cluster) overlay(ctx context.Context) error {
 	return nil
 }
 
-// admitClass gives a class the conditions that the controller would give it, as far as
-// they follow from the class itself.
+// admitClass sets the conditions of a class that the controller would set, as far as they depend only on the class.
 func (w *cluster) admitClass(class *linodev1alpha1.LinodeNodeClass) {
 	w.mode.Suppose(class)
 	conditions := class.StatusConditions()
@@ -235,7 +235,7 @@ func (w *cluster) admitClass(class *linodev1alpha1.LinodeNodeClass) {
 	conditions.SetTrue(linodev1alpha1.ConditionValidationSucceeded)
 }
 
-// unready says why a pool is not planned with; "" where it is.
+// unready returns why a pool is not used; "" if it is.
 func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	ref := pool.Spec.Template.Spec.NodeClassRef
 	if ref == nil || ref.Group != linodev1alpha1.Group {
@@ -271,15 +271,15 @@ func (w *cluster) note(format string, args ...any) {
 	w.notes = append(w.notes, plain(fmt.Sprintf(format, args...)))
 }
 
-// noteOnce is note for something that several pools have in common.
+// noteOnce adds a note that several pools have in common.
 func (w *cluster) noteOnce(format string, args ...any) {
 	if !slices.Contains(w.notes, plain(fmt.Sprintf(format, args...))) {
 		w.note(format, args...)
 	}
 }
 
-// makePods makes the pods of all workloads. Karpenter takes pods of one size in the
-// order of their ids, here that of the workloads.
+// makePods creates the pods of all workloads. Karpenter takes pods of the same size in the order of their ids, so
+// the ids have the order of the workloads.
 func (w *cluster) makePods() {
 	for i, load := range w.workloads {
 		w.doubts(load)
@@ -290,7 +290,7 @@ func (w *cluster) makePods() {
 	}
 }
 
-// newPod makes a pod of a workload of what it is like.
+// newPod creates a pod of a workload from its template.
 func (w *cluster) newPod(pod *corev1.Pod, load int) *corev1.Pod {
 	pod.UID = types.UID(fmt.Sprintf("%08d", w.numbered))
 	w.numbered++
@@ -301,14 +301,14 @@ func (w *cluster) newPod(pod *corev1.Pod, load int) *corev1.Pod {
 	return pod
 }
 
-// bar notes that a pod gets no node, for a reason that is given or for what it says.
+// bar notes why a pod gets no node: the given reason, or one that follows from its spec.
 func (w *cluster) bar(pod *corev1.Pod, why string) {
 	if why = cmp.Or(why, barredBy(pod.Spec)); why != "" {
 		w.bars[pod.UID] = why
 	}
 }
 
-// doubts notes what of a workload is not as in a cluster.
+// doubts adds notes on fields of a workload that the simulation ignores or assumes.
 func (w *cluster) doubts(load Workload) {
 	if load.Pod.Spec.NodeName != "" {
 		w.note("%s names a node in nodeName, which is ignored.", load.Name)
@@ -319,7 +319,7 @@ func (w *cluster) doubts(load Workload) {
 	}
 }
 
-// simNode is a node that was made.
+// simNode is a simulated node.
 type simNode struct {
 	claim  *karpv1.NodeClaim
 	node   string // "" before it has joined
@@ -338,11 +338,11 @@ type Shortfall struct {
 	Text   string `json:"text"`
 }
 
-// maxStatic bounds the nodes of a static pool; LKE lets a whole cluster have 500.
+// maxStatic is the largest number of nodes of a static pool; LKE allows 500 in a whole cluster.
 const maxStatic = 1000
 
-// makeStatic makes the nodes of static pools, which do not depend on pods. Has is
-// how many nodes pools have already.
+// makeStatic creates the nodes of static pools, which do not depend on pods. has is the number of nodes that each
+// pool already has.
 func (w *cluster) makeStatic(ctx context.Context, has map[string]int64) error {
 	ctx = settings(ctx)
 	for _, pool := range w.static {
@@ -368,10 +368,10 @@ func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
 	return scheduling.NewNodeClaimTemplate(pool).ToNodeClaim()
 }
 
-// makeNode makes the node of a NodeClaim, of the plan type that the controller would
-// choose. The text is why it would choose none.
+// makeNode creates the node of a NodeClaim with the plan type that the controller would choose. why is the reason
+// if it would choose none.
 func (w *cluster) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
-	for { // past the nodes of a cluster that was read
+	for { // skip the names of nodes that were read from a cluster
 		if name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1); w.store.Nodes[name] == nil {
 			break
 		}
@@ -387,7 +387,7 @@ func (w *cluster) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static boo
 			nc.Labels[karpv1.NodePoolLabelKey], err)
 	}
 	w.named++
-	stamps := maps.Clone(nc.Annotations) // with the hash of the pool
+	stamps := maps.Clone(nc.Annotations) // they have the hash of the pool
 	maps.Copy(stamps, chosen.Annotations)
 	chosen.Annotations = stamps
 	w.made = append(w.made, &simNode{claim: chosen, node: name, static: static})
@@ -405,7 +405,7 @@ func (w *cluster) attachable(node *corev1.Node) {
 	}
 }
 
-// nodeOf is the Node of a claim, once it has joined.
+// nodeOf returns the Node of a claim as it is after joining.
 func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
 	labels := maps.Clone(nc.Labels)
 	labels[corev1.LabelHostname] = nc.Name
@@ -417,12 +417,12 @@ func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
 	}
 }
 
-// podsOn are the pods of a node, with those of buffers.
+// podsOn returns the pods on a node, including those of buffers.
 func (w *cluster) podsOn(node string) []*corev1.Pod {
 	return slices.Concat(w.store.Bound[node], w.spare.on[node])
 }
 
-// requested is what the pods of a node ask for, with those of DaemonSets.
+// requested returns the requests of the pods on a node, including those of DaemonSets.
 func (w *cluster) requested(node *corev1.Node) corev1.ResourceList {
 	pods := w.podsOn(node.Name)
 	labels := reqs.NewLabelRequirements(node.Labels)

@@ -29,33 +29,33 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Consolidation is what happens once the pods have their nodes: some pods leave, and Karpenter
-// removes and replaces nodes until nothing changes.
+// Consolidation says what to simulate after the pods have their nodes: some pods leave, and Karpenter removes and
+// replaces nodes until nothing changes.
 type Consolidation struct {
-	Keep  int // percent of the pods of each workload that stay, rounded up; 0 stands for all
-	Steps int // after which it ends in any case; 0 stands for maxSteps
+	Keep  int // percent of the pods of each workload that stay, rounded up; 0 means all
+	Steps int // the largest number of steps; 0 means maxSteps
 }
 
-// maxSteps bounds the steps of Karpenter that are simulated.
+// maxSteps is the largest number of steps of Karpenter that are simulated.
 const maxSteps = 1000
 
-// Consolidated is the nodes after that, and the steps to them.
+// Consolidated has the nodes after consolidation, and the steps.
 type Consolidated struct {
 	Left   int    `json:"left"`  // pods that left before the first step
-	Steps  []Move `json:"steps"` // of Karpenter, one after the other
+	Steps  []Move `json:"steps"` // Karpenter's commands in their order
 	Plans  []Plan `json:"plans"`
 	Total  Cost   `json:"total"`
 	Nodes  []Node `json:"nodes"`
 	Placed int    `json:"placed"`
-	// Refused are the pods that have no node at the end.
+	// Refused is the number of pods without a node at the end.
 	Refused int      `json:"refused"`
-	Held    []Kept   `json:"held"`  // why the nodes stay that are there at the end
-	Notes   []string `json:"notes"` // what of it is not as in a cluster
+	Held    []Kept   `json:"held"`  // why the remaining nodes stay
+	Notes   []string `json:"notes"` // what was not simulated
 	Ended   bool     `json:"ended"` // nothing changes any more
-	Peak    Cost     `json:"peak"`  // the most that all nodes cost at a time: what is new comes before the old goes
+	Peak    Cost     `json:"peak"`  // the highest cost of all nodes at one time: new nodes start before old ones go
 }
 
-// consolidate simulates what Karpenter does with the nodes that are there.
+// consolidate simulates what Karpenter does with the existing nodes.
 func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.Pod) (*consolidation, error) {
 	now := disrupt.NewClock()
 	w.clock, w.store.Budgets = now, in.Budgets
@@ -67,14 +67,14 @@ func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.P
 	return e, e.run(ctx, in.Consolidate.Steps)
 }
 
-// forget starts anew with the nodes that exist.
+// forget discards what earlier steps have learned about nodes.
 func (e *consolidation) forget() {
 	e.out = &Consolidated{Steps: []Move{}, Held: []Kept{}, Notes: []string{}}
 	e.stuck, e.stays = map[string]string{}, map[string]bool{}
 	e.blocked = disrupt.Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
 }
 
-// run takes steps until nothing changes any more, or so many.
+// run takes steps until nothing changes any more, or at most the given number.
 func (e *consolidation) run(ctx context.Context, most int) error {
 	e.peak()
 	most = cmp.Or(most, maxSteps)
@@ -90,7 +90,7 @@ func (e *consolidation) run(ctx context.Context, most int) error {
 			return err
 		}
 	}
-	return ctx.Err() // Karpenter finds nothing more, and reports no error, once the time is up
+	return ctx.Err() // when the time is up, Karpenter finds nothing more and reports no error
 }
 
 // consolidation is a cluster in which Karpenter disrupts nodes until nothing changes any more.
@@ -98,19 +98,18 @@ type consolidation struct {
 	*cluster
 	now      *disrupt.Clock
 	pending  []*corev1.Pod
-	stuck    map[string]string // nodes whose replacement was unavailable, and why
-	stays    map[string]bool   // nodes for which Single finds nothing, as long as no step may change that
+	stuck    map[string]string // why nodes could not be replaced
+	stays    map[string]bool   // nodes for which Single finds nothing until a step changes something that matters to them
 	blocked  disrupt.Blocked
-	explains bool // why nodes stay
+	explains bool // collect why nodes stay
 	ready    bool // PodDisruptionBudgets count pods without a node as ready
 	out      *Consolidated
 	slow     bool
-	changed  bool // pools have been declared anew since nodes were made
+	changed  bool // pools have been replaced since the nodes were created
 }
 
-// scaleDown has pods leave. Of a workload those leave first that have no node, then one
-// after the other from the node that has the most of them. The controllers of Kubernetes
-// take them by chance from the nodes that have the most.
+// scaleDown removes pods of each workload: first those without a node, then one after the other from the node that
+// has most of them. The controllers of Kubernetes choose at random among the nodes with the most pods.
 func (e *consolidation) scaleDown(ctx context.Context, keep int) error {
 	if keep <= 0 || keep >= 100 {
 		return nil
@@ -140,7 +139,7 @@ func (e *consolidation) remove(pods []*corev1.Pod) {
 	e.pods, e.pending = slices.DeleteFunc(slices.Clone(e.pods), is), slices.DeleteFunc(slices.Clone(e.pending), is)
 }
 
-// step finds the next command of Karpenter, and carries it out.
+// step finds and carries out Karpenter's next command.
 func (e *consolidation) step(ctx context.Context) error {
 	for _, m := range e.made {
 		e.ripen(m)
@@ -168,7 +167,7 @@ func (e *consolidation) step(ctx context.Context) error {
 	return e.carryOut(ctx, found.Command)
 }
 
-// shown is the cluster as Karpenter's disruption is shown it, with pods that wait.
+// shown returns the cluster for Karpenter's disruption, including the pending pods.
 func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disrupt.Cluster, error) {
 	disrupt.CountAllowed(e.store.Budgets, e.pods, e.ready)
 	e.store.Bound[""] = waiting
@@ -188,14 +187,15 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 	}, err
 }
 
-// policies are those of the classes. What consolidation ends at is the same in each paid hour.
+// policies returns the consolidation policy of a class. The paid hour is ignored, because consolidation ends at the
+// same nodes.
 func (e *consolidation) policies(ctx context.Context, class string) (nodeclaim.ConsolidationPolicy, error) {
 	p, err := disrupt.LivePolicies(e.store)(ctx, class)
 	p.Last = 0
 	return p, err
 }
 
-// ripen gives a node what it has once it has been there for a while.
+// ripen sets the conditions that a node gets after some time.
 func (e *consolidation) ripen(m *simNode) {
 	node := e.store.Nodes[m.node]
 	if len(node.Status.Conditions) > 0 {
@@ -210,8 +210,8 @@ func (e *consolidation) ripen(m *simNode) {
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 }
 
-// waiting are the pods without a node, as the scheduler of Kubernetes leaves them. The
-// others have run for a while.
+// waiting returns the pods without a node, with the conditions that kube-scheduler sets. All other pods are
+// running.
 func (e *consolidation) waiting() []*corev1.Pod {
 	for _, pod := range e.pods {
 		pod.Status = corev1.PodStatus{StartTime: ptr.To(metav1.NewTime(time.Unix(0, 0)))}
@@ -219,7 +219,7 @@ func (e *consolidation) waiting() []*corev1.Pod {
 	for _, pod := range e.pending {
 		reason := corev1.PodReasonUnschedulable
 		if e.bars[pod.UID] != "" {
-			reason = corev1.PodReasonSchedulingGated // for which Karpenter makes no room
+			reason = corev1.PodReasonSchedulingGated // Karpenter makes no room for such pods
 		}
 		pod.Status = corev1.PodStatus{Conditions: []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason,
@@ -228,7 +228,7 @@ func (e *consolidation) waiting() []*corev1.Pod {
 	return e.pending
 }
 
-// prices are what all nodes of each pool cost, as NodeOverlays have it.
+// prices returns the total price of all nodes of each pool, including NodeOverlays.
 func (e *consolidation) prices(ctx context.Context, provider *offered) (map[string]float64, error) {
 	of := map[string]float64{}
 	for _, m := range e.made {
@@ -248,14 +248,14 @@ func (e *consolidation) prices(ctx context.Context, provider *offered) (map[stri
 	return of, nil
 }
 
-// carryOut makes the new nodes, moves the pods, and removes the old ones. Where the new
-// ones are unavailable, nothing changes, and the same step is not tried again.
+// carryOut creates the new nodes of a command, moves the pods, and removes the old nodes. If a new node is
+// unavailable, nothing changes, and the command is not tried again.
 func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) error {
 	var old, fresh []*simNode
 	for _, m := range e.made {
 		if slices.Contains(command.SourceNodeNames(), m.node) {
 			old = append(old, m)
-			m.claim.StatusConditions().SetTrue(karpv1.ConditionTypeDisruptionReason) // limits count it apart
+			m.claim.StatusConditions().SetTrue(karpv1.ConditionTypeDisruptionReason) // limits count such nodes separately
 		}
 	}
 	if _, err := e.chooser.Limits.Show(ctx); err != nil {
@@ -293,7 +293,7 @@ func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) 
 		return err
 	}
 	if waited > 0 || len(e.spare.pods) > 0 || e.anew {
-		clear(e.stays) // pods that wait take room
+		clear(e.stays) // pending pods take room
 		return nil
 	}
 	touched := map[string]bool{}
@@ -307,8 +307,8 @@ func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) 
 	return nil
 }
 
-// revisit has Single look again at the nodes whose pods could run on nodes of some pools, which have other nodes or less room
-// than before. Pods of other pools find what they found.
+// revisit lets Single look again at the nodes whose pods could run in some pools, whose nodes or room have changed.
+// Nothing has changed for pods that cannot run there.
 func (e *consolidation) revisit(pools map[string]bool) {
 	for _, load := range e.workloads {
 		if dividesNodes(load.Pod.Spec) {
@@ -316,10 +316,10 @@ func (e *consolidation) revisit(pools map[string]bool) {
 			return
 		}
 	}
-	may := make([]bool, len(e.workloads)) // run on nodes of the pools
+	may := make([]bool, len(e.workloads)) // whether the workload can run in the pools
 	for i, load := range e.workloads {
 		pod := pendingPod(load.Pod)
-		if len(pod.Spec.TopologySpreadConstraints) > 0 { // which count nodes with taints as well
+		if len(pod.Spec.TopologySpreadConstraints) > 0 { // they count nodes with taints as well
 			pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		}
 		for name := range pools {
@@ -339,7 +339,7 @@ func (e *consolidation) revisit(pools map[string]bool) {
 	}
 }
 
-// fail takes back what was made for a command that cannot be carried out.
+// fail removes what was created for a command that cannot be carried out.
 func (e *consolidation) fail(ctx context.Context, kind disrupt.Kind, old, fresh []*simNode, why string) error {
 	for _, m := range old {
 		e.stuck[stuckAs(kind, m.node)] = why
@@ -352,14 +352,14 @@ func (e *consolidation) fail(ctx context.Context, kind disrupt.Kind, old, fresh 
 
 func stuckAs(kind disrupt.Kind, node string) string { return string(kind) + " " + node }
 
-// move takes the pods of old nodes to others, and removes the nodes. Pods for which
-// there is none wait.
+// move moves the pods of old nodes to their new nodes, and removes the old nodes. Pods without a new node are
+// pending.
 func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[types.UID]string) (pods int, err error) {
 	for _, m := range old {
 		all := slices.Clone(e.store.Bound[m.node])
 		e.store.Unbind(all)
 		for _, pod := range all {
-			if _, moves := e.of[pod.UID]; moves { // others, such as those of DaemonSets, go with the node
+			if _, moves := e.of[pod.UID]; moves { // other pods, such as those of DaemonSets, go with the node
 				e.pending = append(e.pending, pod)
 				pods++
 			}
@@ -383,8 +383,8 @@ func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[ty
 	return pods, nil
 }
 
-// drop removes nodes. Limits hold what was chosen and not seen yet, so that they are
-// shown both states.
+// drop removes nodes. Limits remember choices until they see the nodes, so that they must see the state before and
+// after the removal.
 func (e *consolidation) drop(ctx context.Context, nodes []*simNode) error {
 	if _, err := e.chooser.Limits.Show(ctx); err != nil {
 		return err
@@ -413,7 +413,7 @@ func (e *consolidation) cost(nodes []*simNode) (sum Cost) {
 	return sum
 }
 
-// peak notes what all nodes cost that are there at a time.
+// peak updates the highest cost of all nodes at one time.
 func (e *consolidation) peak() {
 	if now := e.cost(e.made); now.Hourly > e.out.Peak.Hourly {
 		e.out.Peak = now
@@ -455,7 +455,7 @@ func (e *consolidation) keptBecause(m *simNode, blocked disrupt.Blocked) string 
 	return differs + strings.TrimSuffix(text, ".")
 }
 
-// called is the workload of a pod, in the place of the name that it has here.
+// called returns the workload of a pod, in place of the pod's name in the simulation.
 func (e *consolidation) called(object string) string {
 	if _, uid, ok := strings.Cut(object, "/pod-"); ok {
 		if i, known := e.of[types.UID(uid)]; known {
@@ -468,7 +468,7 @@ func (e *consolidation) called(object string) string {
 const slowNote = "Karpenter stopped a search for several nodes after a minute, as it does in a cluster: " +
 	"on another machine it may find other steps."
 
-// finish says how it ends.
+// finish returns the result.
 func (e *consolidation) finish(asked int) (*Consolidated, error) {
 	out := e.out
 	out.Nodes, out.Refused = []Node{}, len(e.pending)+len(e.spare.left())
@@ -493,13 +493,12 @@ func (e *consolidation) finish(asked int) (*Consolidated, error) {
 	return out, nil
 }
 
-// Change simulates what a change does to nodes that are there. Those that the pods of base
-// have got, after consolidation, stay at first; the pools are those of head from then
-// on, and Karpenter replaces what differs, within the budgets, until nothing changes any
-// more. Pools that head does not have are being removed. Both have Consolidate, the same pods and
-// the same region.
+// Change simulates what a change does to existing nodes. It starts with the nodes that the pods of base get, after
+// consolidation. Then the pools of head apply, and Karpenter replaces nodes that have drifted, within the budgets,
+// until nothing changes any more. Pools that head does not have are being removed. Both inputs have Consolidate,
+// the same pods and the same region.
 //
-// New versions of Kubernetes roll all pools at once here; in a cluster they take turns.
+// A new version of Kubernetes rolls all pools at once here; in a cluster they take turns.
 func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 	if base.Consolidate == nil || base.Region != head.Region || base.Tier != head.Tier {
 		return nil, errors.New("nodes cannot move to another region or tier")
@@ -530,7 +529,7 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 	return e.finish(len(e.pods))
 }
 
-// redeclare puts other objects in the place of those of the cluster.
+// redeclare replaces the objects of the cluster.
 func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error {
 	old := w.store.Pools
 	fresh := newStore()
@@ -559,7 +558,7 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 	return err
 }
 
-// relabel gives a node the labels and annotations of its pool that change in place, as the controller does.
+// relabel sets the labels and annotations of a node that change in place with its pool, as the controller does.
 func (w *cluster) relabel(m *simNode) {
 	pool := w.store.Pools[m.pool()]
 	if pool == nil {
@@ -567,15 +566,15 @@ func (w *cluster) relabel(m *simNode) {
 	}
 	claim, node := inplace.TemplateOf(pool).Next(m.claim, w.store.Nodes[m.node])
 	if claim != nil {
-		*m.claim = *claim // which the store has as well
+		*m.claim = *claim // the store has the same object
 	}
 	if node != nil {
 		w.store.Nodes[m.node] = node
 	}
 }
 
-// removed is a pool that is no longer declared, as package plan has it: it makes no
-// node, and its nodes differ from it. One with replicas gives them up in the same way.
+// removed returns a pool that is no longer declared in the form of package plan: it creates no nodes, and its nodes
+// have drifted. A pool with replicas gives up its nodes in the same way.
 func removed(pool *karpv1.NodePool) *karpv1.NodePool {
 	pool = pool.DeepCopy()
 	if pool.Spec.Limits == nil {
@@ -590,14 +589,14 @@ func removed(pool *karpv1.NodePool) *karpv1.NodePool {
 	return pool
 }
 
-// ready gives a pool the conditions that the controllers would give it.
+// ready sets the conditions of a pool that the controllers would set.
 func ready(pool *karpv1.NodePool) {
 	pool.StatusConditions().SetTrue(karpv1.ConditionTypeValidationSucceeded)
 	pool.StatusConditions().SetTrue(karpv1.ConditionTypeNodeClassReady)
 }
 
-// scaleStatic makes the nodes that static pools want in addition, and removes those that they
-// no longer want, at once: those with the fewest pods.
+// scaleStatic creates nodes that static pools are missing, and at once removes those that are too many: those with
+// the fewest pods first.
 func (e *consolidation) scaleStatic(ctx context.Context) error {
 	for _, m := range e.made {
 		pool := e.store.Pools[m.pool()]
@@ -637,9 +636,9 @@ func (e *consolidation) scaleStatic(ctx context.Context) error {
 	return nil
 }
 
-// judge has Karpenter's own controller say which nodes differ from their pools and classes.
+// judge finds drifted nodes with Karpenter's own controller.
 func (e *consolidation) judge(ctx context.Context) error {
-	// Another chooser: this one would remember for a while how far versions are.
+	// Another chooser is needed, because this one caches for a while how far versions have rolled out.
 	chooser := *e.chooser
 	chooser.Orders = e.mode.Orders(e.store, e.types)
 	provider := linode.NewProvider(&chooser, nil)
@@ -663,7 +662,7 @@ func drifted(m *simNode) bool {
 	return m.claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
-// kubelet is the version of Kubernetes of new nodes; "" where no class says one.
+// kubelet returns the version of Kubernetes of new nodes; "" if the class has none.
 func (w *cluster) kubelet(nc *karpv1.NodeClaim) (info corev1.NodeSystemInfo) {
 	if class := w.store.Classes[nc.Spec.NodeClassRef.Name]; class != nil && class.Spec.LKEK8sVersion != nil {
 		info.KubeletVersion = *class.Spec.LKEK8sVersion

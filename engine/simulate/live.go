@@ -22,31 +22,31 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Live is a cluster as it is. Nothing of it is changed.
+// Live is an existing cluster. The simulation does not change it.
 type Live struct {
-	clusters.Snapshot // with all pods: those with a node take its room, those without wait
+	clusters.Snapshot // includes all pods: bound ones use room, the others are pending
 
 	Region  string
-	Tier    catalog.Tier // "" stands for standard
+	Tier    catalog.Tier // "" means standard
 	Catalog *catalog.Catalog
 	// Templates are the objects to which CapacityBuffers refer.
 	Templates []Template
-	Attached  map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
+	Attached  map[types.UID][]string // by pod, the names of the Linode volumes that its node attaches
 
 	ready bool // PodDisruptionBudgets count pods without a node as ready
 }
 
-// Placement is where a pending pod would go, or why nowhere, as Karpenter would decide now.
+// Placement is where Karpenter would place a pending pod now, or why it cannot.
 type Placement struct {
-	Node    string   `json:"node,omitempty"` // or NodeClaim, that is there and has room
-	Pool    string   `json:"pool,omitempty"` // of a node that would be made
-	Plan    string   `json:"plan,omitempty"` // plan type of that
-	New     string   `json:"-"`              // a name for that, the same for all pods that it is made for
+	Node    string   `json:"node,omitempty"` // an existing node or NodeClaim with room
+	Pool    string   `json:"pool,omitempty"` // the pool of a node that would be created
+	Plan    string   `json:"plan,omitempty"` // the plan type of that node
+	New     string   `json:"-"`              // a name for that node, equal for all pods that would share it
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
-// Place says where the pods that wait would go, by their UIDs. Pods of DaemonSets, and
-// those that a scheduling gate holds back, are not planned for.
+// Place returns where the pending pods would go, by UID. It leaves out pods of DaemonSets, and pods with a
+// scheduling gate.
 func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	if in.Region == "" {
 		return nil, fmt.Errorf("the region of the cluster is unknown: no node has the label %s",
@@ -87,21 +87,20 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	return w.placements(ctx, e, pending, fresh, unready), nil
 }
 
-// newLive is a cluster in memory that has what another has, and why pools of it are not
-// planned with.
+// newLive returns a copy of an existing cluster in memory, and the pools that are not used, with the reasons.
 func newLive(in Live) (*cluster, []refusing) {
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
 	said := map[string]*linodev1alpha1.LinodeNodeClass{}
 	for _, class := range in.Classes {
 		said[class.Name] = class
 		w.store.Classes[class.Name] = class.DeepCopy()
-		w.admitClass(w.store.Classes[class.Name]) // whether it is ready, its pools say
+		w.admitClass(w.store.Classes[class.Name]) // the condition of its pools decides whether it is ready
 	}
 	for _, limit := range in.Limits {
 		w.store.Limits[limit.Name] = limit
 	}
 	for _, node := range in.Nodes {
-		w.store.Nodes[node.Name] = node.DeepCopy() // Karpenter gives some a provider id
+		w.store.Nodes[node.Name] = node.DeepCopy() // Karpenter adds a provider id to some
 		w.attachable(node)
 	}
 	for _, pod := range in.Pods {
@@ -127,8 +126,8 @@ func newLive(in Live) (*cluster, []refusing) {
 	return w, w.admitLive(in.Pools, said)
 }
 
-// admitLive finds the pools that are planned with, and says of the others why not. Said
-// are the classes as they were listed.
+// admitLive finds the usable pools, and returns the others with the reasons. said has the classes as they were
+// listed.
 func (w *cluster) admitLive(
 	pools []*karpv1.NodePool, said map[string]*linodev1alpha1.LinodeNodeClass,
 ) (unready []refusing) {
@@ -137,7 +136,7 @@ func (w *cluster) admitLive(
 		linode.Narrow(pool, w.types.Region())
 		w.store.Pools[pool.Name] = pool
 		for _, plan := range linode.OutOfStock(pool) {
-			w.types.Block(plan, time.Now().Add(time.Hour)) // for as long as this takes
+			w.types.Block(plan, time.Now().Add(time.Hour)) // longer than the simulation takes
 		}
 		var class *linodev1alpha1.LinodeNodeClass
 		if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
@@ -155,7 +154,7 @@ func (w *cluster) admitLive(
 	return unready
 }
 
-// standIn is a class that was not listed, and of which a pool says that it is ready.
+// standIn adds a class that was not listed, if a pool reports that its class is ready.
 func (w *cluster) standIn(class string) {
 	if w.store.Classes[class] == nil {
 		w.store.Classes[class] = w.mode.StandIn(class)
@@ -163,13 +162,13 @@ func (w *cluster) standIn(class string) {
 	}
 }
 
-// refusing is a pool that makes no nodes, and why.
+// refusing is a pool that creates no nodes, with the reason.
 type refusing struct {
 	pool *karpv1.NodePool
 	why  string
 }
 
-// notPlannedWith says why a pool makes no nodes for pods; "" where it does.
+// notPlannedWith returns why a pool creates no nodes for pods; "" if it does.
 func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	switch ref := pool.Spec.Template.Spec.NodeClassRef; {
 	case ref == nil || ref.Group != linodev1alpha1.Group:
@@ -187,7 +186,7 @@ func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass
 	return "the controller has not checked it yet; check that the controller is running."
 }
 
-// placements says where the pods are. Fresh are the nodes that are new.
+// placements returns where the pods are. fresh are the new nodes.
 func (w *cluster) placements(
 	ctx context.Context, e *explainer, pending []*corev1.Pod, fresh map[string]*simNode, unready []refusing,
 ) map[types.UID]Placement {
@@ -209,7 +208,7 @@ func (w *cluster) placements(
 	return placed
 }
 
-// barred are the pools that would be for a pod and make no nodes.
+// barred returns the pools that match a pod and create no nodes, with the reasons.
 func barred(pod *corev1.Pod, unready []refusing) (reasons []Reason) {
 	for _, r := range unready {
 		if _, ok := instancetype.ForPod(r.pool, pod); ok {

@@ -26,9 +26,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// store is the objects of a cluster, as a client of Kubernetes for Karpenter and the provider to read. It
-// decides nothing, and of what is written to it keeps nothing. The methods of a client that are not here
-// would panic.
+// store has the objects of a cluster in memory. It is the Kubernetes client of Karpenter's code and the provider,
+// which read the objects from it and whose writes it ignores. It makes no decisions. Methods of a client that it
+// does not implement panic.
 type store struct {
 	client.Client
 	Pools    map[string]*karpv1.NodePool
@@ -39,14 +39,14 @@ type store struct {
 	Claims   []*karpv1.NodeClaim
 	Nodes    map[string]*corev1.Node
 	Bound    map[string][]*corev1.Pod // by the name of their node
-	Pods     []*corev1.Pod            // those that are bound
+	Pods     []*corev1.Pod            // bound pods
 	Sets     []*appsv1.DaemonSet
 	Budgets  []*policyv1.PodDisruptionBudget
 	// Templates are the objects to which Buffers refer.
 	Templates []Template
-	MostSpare int // how many pods Buffers may have; 0 for MaxPods
-	// Attachable is how many volumes of Linode nodes can attach, by their names. All claims of
-	// pods are for such volumes.
+	MostSpare int // the largest number of pods of Buffers; 0 means MaxPods
+	// Attachable is how many Linode volumes nodes can attach, by their names. All claims of pods are for such
+	// volumes.
 	Attachable map[string]int
 }
 
@@ -59,14 +59,14 @@ func newStore() *store {
 	}
 }
 
-// Bind puts a pod on a node.
+// Bind binds a pod to a node.
 func (s *store) Bind(pod *corev1.Pod, node string) {
 	pod.Spec.NodeName = node
 	s.Bound[node] = append(s.Bound[node], pod)
 	s.Pods = append(s.Pods, pod)
 }
 
-// Unbind takes pods off their nodes.
+// Unbind unbinds pods from their nodes.
 func (s *store) Unbind(pods []*corev1.Pod) {
 	gone := make(map[*corev1.Pod]bool, len(pods))
 	for _, pod := range pods {
@@ -80,7 +80,7 @@ func (s *store) Unbind(pods []*corev1.Pod) {
 	s.Pods = slices.DeleteFunc(s.Pods, is)
 }
 
-// Remove removes a node and its NodeClaim, whose pods are unbound.
+// Remove removes a node and its NodeClaim, and unbinds the pods.
 func (s *store) Remove(name string) {
 	s.Claims = slices.DeleteFunc(s.Claims, func(nc *karpv1.NodeClaim) bool { return nc.Name == name })
 	delete(s.Nodes, name)
@@ -110,7 +110,7 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, into client.Object,
 	return nil
 }
 
-// List implements client.Reader. The objects of the list are shared, and no caller changes them.
+// List implements client.Reader. The objects of the list are shared; callers must not change them.
 func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
@@ -140,21 +140,21 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 		list.Items = values(pods, o)
 	case *appsv1.DaemonSetList:
 		for _, set := range s.Sets {
-			list.Items = append(list.Items, *set.DeepCopy()) // Karpenter takes terms of their affinities off them
+			list.Items = append(list.Items, *set.DeepCopy()) // Karpenter removes terms of their affinities
 		}
 		if len(s.Sets) > 0 {
 			list.Items = append(list.Items, *emptyDaemon())
 		}
 	case *policyv1.PodDisruptionBudgetList:
 		list.Items = values(s.Budgets, o)
-	case *corev1.NamespaceList: // none is known: selectors of namespaces select none
+	case *corev1.NamespaceList: // namespaces are unknown, so that namespace selectors select none
 	default:
 		return fmt.Errorf("the simulated cluster does not support %T", into)
 	}
 	return nil
 }
 
-// values are the objects that options ask for.
+// values returns the objects that match list options.
 func values[T any, P interface {
 	*T
 	client.Object
@@ -171,7 +171,7 @@ func values[T any, P interface {
 	return items
 }
 
-// template copies the template of an object to which a buffer refers, and reports whether there is one.
+// template copies an object with a pod template to which a buffer refers, and reports whether it exists.
 func (s *store) template(key client.ObjectKey, into client.Object) bool {
 	i := slices.IndexFunc(s.Templates, func(t Template) bool {
 		return t.Key == manifest.Key{Kind: kindOf(into), Namespace: key.Namespace, Name: key.Name}
@@ -193,7 +193,7 @@ func (s *store) template(key client.ObjectKey, into client.Object) bool {
 	return true
 }
 
-// Status implements client.Client. Of what is written, only the status of buffers is kept.
+// Status implements client.Client. It keeps only the status of buffers.
 func (s *store) Status() client.SubResourceWriter { return statusWriter{store: s} }
 
 type statusWriter struct {
@@ -212,13 +212,13 @@ func (w statusWriter) Patch(_ context.Context, o client.Object, _ client.Patch, 
 	for _, buffer := range w.store.Buffers {
 		all += int(ptr.Deref(buffer.Status.Replicas, 0))
 	}
-	if most := cmp.Or(w.store.MostSpare, MaxPods); all > most { // before they are made
+	if most := cmp.Or(w.store.MostSpare, MaxPods); all > most { // checked before the pods are created
 		return fmt.Errorf("CapacityBuffers have %d pods, more than the %d that can be simulated", all, most)
 	}
 	return nil
 }
 
-// sorted are the values of a map by their names.
+// sorted returns the values of a map in the order of their keys.
 func sorted[T any](of map[string]*T) (list []*T) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, of[name])
@@ -226,8 +226,8 @@ func sorted[T any](of map[string]*T) (list []*T) {
 	return list
 }
 
-// Declare puts the objects of a configuration into the cluster, and says which of them it has
-// no place for.
+// Declare adds the objects of a configuration to the cluster, and returns the kind and name of each
+// object that the simulation ignores.
 func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 	for _, raw := range objects {
 		switch manifest.Kind(raw) {
@@ -262,7 +262,7 @@ func put[T any](into map[string]*T, raw map[string]any) error {
 	return err
 }
 
-// poolsLeftOut is a recorder of events that notes the pools which the scheduler leaves out.
+// poolsLeftOut is a recorder of events that notes the pools that the scheduler ignores.
 type poolsLeftOut map[string]bool
 
 // Publish implements events.Recorder.

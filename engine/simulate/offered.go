@@ -9,15 +9,16 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
-// offered is the provider as long as no node changes. It offers a pool only the plan types that the pool allows or that its
-// nodes have, because Karpenter looks at each plan type of each pool again for each node that may go: with 30 pools, that
-// was two thirds of the time. Karpenter leaves the others out later, except that they are domains of a topology; it
-// offers all plan types if a pod spreads or gathers by a label of plan types.
+// offered is the provider while no node changes. It offers a pool only the plan types that the pool allows or that
+// its nodes have, because Karpenter looks at each plan type of each pool again for each node that it may remove:
+// with 30 pools, that was two thirds of the time. The result is the same, because Karpenter drops the other plan
+// types later, except as domains of a topology. Therefore it offers all plan types if a pod uses a label of plan
+// types as a topology key.
 type offered struct {
 	cloudprovider.CloudProvider
 	overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error) // nil if there are no NodeOverlays
 	all     bool
-	has     map[string]map[string]bool // the plan types of the nodes of each pool
+	has     map[string]map[string]bool // plan types of the nodes of each pool
 	known   map[string][]*cloudprovider.InstanceType
 }
 

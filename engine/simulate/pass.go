@@ -17,17 +17,17 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 )
 
-// passResult is what a pass has left.
+// passResult is the result of a pass.
 type passResult struct {
 	pending  []*corev1.Pod
 	progress bool // some pod has got a node, or a node was made for pods of buffers
 }
 
-// planErrors is why pods have none, as far as Karpenter and the choice of plan types say.
+// planErrors has the reasons why pods have no node, from Karpenter and the choice of plan types.
 type planErrors struct {
 	errors  map[types.UID]error
-	refused map[types.UID]Reason // by the choice
-	without map[string]bool      // pools that have no plan type to plan with
+	refused map[types.UID]Reason // from the choice of plan types
+	without map[string]bool      // pools without any usable plan type
 }
 
 // pass has Karpenter plan once, chooses the plan types of the nodes that it wants, and
@@ -103,7 +103,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 	return passResult{left, len(left) < len(pending) || reserved}, found.check(left, len(pending)-len(left))
 }
 
-// check holds what Karpenter says to the pods that have no node.
+// check compares Karpenter's errors with the pods that have no node.
 func (a planErrors) check(left []*corev1.Pod, bound int) error {
 	for _, pod := range left {
 		_, said := a.errors[pod.UID]
@@ -114,8 +114,8 @@ func (a planErrors) check(left []*corev1.Pod, bound int) error {
 	return nil
 }
 
-// solve is one pass of Karpenter's scheduler. Its provisioner would end it after a minute
-// and say nothing of the pods that are left.
+// solve is one pass of Karpenter's scheduler. It does not use Karpenter's provisioner, which ends a pass after a
+// minute without an error for the remaining pods.
 func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without poolsLeftOut) (scheduling.Results, error) {
 	var none scheduling.Results
 	cluster, err := w.karpenterState(ctx)
@@ -149,8 +149,8 @@ func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without pool
 	return results.TruncateInstanceTypes(ctx, scheduling.MaxInstanceTypes), nil
 }
 
-// copies are the pods of DaemonSets. Karpenter takes terms of their affinities off them
-// that a pool does not meet.
+// copies returns copies of the pods of DaemonSets, because Karpenter removes affinity terms that a pool does not
+// match.
 func (w *cluster) copies() (daemons []*corev1.Pod) {
 	for _, pod := range w.daemons {
 		daemons = append(daemons, pod.DeepCopy())
@@ -161,7 +161,7 @@ func (w *cluster) copies() (daemons []*corev1.Pod) {
 	return daemons
 }
 
-// karpenterState is Karpenter's state of the existing nodes.
+// karpenterState builds Karpenter's state of the existing nodes.
 func (w *cluster) karpenterState(ctx context.Context) (*state.Cluster, error) {
 	cluster := state.NewCluster(w.clock, w.store, w.provider)
 	nodes := slices.Clone(w.others)
@@ -190,14 +190,14 @@ func (w *cluster) karpenterState(ctx context.Context) (*state.Cluster, error) {
 	return cluster, nil
 }
 
-// binder binds the pods of one pass of Karpenter to the nodes that it has found for them, as the
-// scheduler of Kubernetes does.
+// binder binds the pods of one pass of Karpenter to the nodes that Karpenter has found for them, as kube-scheduler
+// does.
 type binder struct {
 	store   *store
 	pending map[types.UID]*corev1.Pod
 }
 
-// newBinder begins a pass, for pods that wait.
+// newBinder starts a pass for pending pods.
 func newBinder(store *store, pending []*corev1.Pod) binder {
 	p := binder{store: store, pending: make(map[types.UID]*corev1.Pod, len(pending))}
 	for _, pod := range pending {
@@ -206,7 +206,7 @@ func newBinder(store *store, pending []*corev1.Pod) binder {
 	return p
 }
 
-// Bind binds pods to a node; those of Karpenter are copies.
+// Bind binds pods to a node. The pods that Karpenter returns are copies.
 func (p binder) Bind(pods []*corev1.Pod, node string) error {
 	for _, planned := range pods {
 		pod := p.pending[planned.UID]
@@ -218,14 +218,14 @@ func (p binder) Bind(pods []*corev1.Pod, node string) error {
 	return nil
 }
 
-// unbound is why a pod is left over that Karpenter has planned a node for.
+// unbound is why a pod is not bound to the node that Karpenter has planned for it.
 type unbound struct {
 	Why   string
-	Never bool // no node that it plans will do
+	Never bool // no later planned node fits either
 }
 
-// BindNew binds pods to a node that was made for them, as many as it can attach the volumes
-// of: Karpenter counts volumes on existing nodes, and not when it plans one.
+// BindNew binds pods to a new node, as far as it can attach their volumes: Karpenter counts volumes for existing
+// nodes only, not for planned ones.
 func (p binder) BindNew(pods []*corev1.Pod, node, plan string) (map[types.UID]unbound, error) {
 	most, limited := p.store.Attachable[node]
 	attached, left := map[string]bool{}, map[types.UID]unbound{}

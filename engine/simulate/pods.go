@@ -21,8 +21,8 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 )
 
-// pendingPod is a pending pod, without volumes: they ask for no more than the region, which is
-// the same for all nodes, and to be attached, for which the caller gives it others.
+// pendingPod returns a pending pod without volumes. Volumes require only the region, which is the same for all
+// nodes, and to be attached, for which the caller adds other volumes.
 func pendingPod(like corev1.Pod) *corev1.Pod {
 	pod := like.DeepCopy()
 	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
@@ -34,9 +34,10 @@ func pendingPod(like corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// DefaultPod sets what the API server sets in a pod, and not in a template of pods: what containers, and the pod as a whole,
-// do not request is what they are limited to, and ports in the network of the node are ports of the node. The rules are those
-// of SetDefaults_Pod and SetDefaults_ResourceList in Kubernetes 1.36 (pkg/apis/core/v1), which is no library.
+// DefaultPod sets the defaults that the API server sets in pods, but not in pod templates: requests default to
+// limits, for containers and for the whole pod, and ports of pods in the host network are ports of the node. The
+// rules are those of SetDefaults_Pod and SetDefaults_ResourceList in Kubernetes 1.36 (pkg/apis/core/v1), which is
+// not a library.
 func DefaultPod(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -61,8 +62,9 @@ func roundUp(r corev1.ResourceRequirements) {
 	}
 }
 
-// defaultPodResources sets the requests of a pod as a whole that has limits: what its containers request together, or else
-// the limit. Huge pages are limited to what its containers are limited to, and cannot be overcommitted.
+// defaultPodResources sets the pod-level requests of a pod with pod-level limits: the sum of its containers'
+// requests, or else the limit. The limit of huge pages is the sum of its containers' limits, because they cannot be
+// overcommitted.
 func defaultPodResources(spec *corev1.PodSpec) {
 	pod, r := &corev1.Pod{Spec: *spec}, spec.Resources
 	huge := func(name corev1.ResourceName) bool {
@@ -90,7 +92,7 @@ func defaultPodResources(spec *corev1.PodSpec) {
 	}
 }
 
-// fill adds to a list what another has and it has not.
+// fill adds the resources to a list that it lacks.
 func fill(list *corev1.ResourceList, from corev1.ResourceList) {
 	for name, q := range from {
 		setDefault(list, name, q)
@@ -120,7 +122,7 @@ func defaultHostPorts(spec *corev1.PodSpec) {
 	}
 }
 
-// barredBy says why pods get no node of any kind; "" if they can.
+// barredBy returns why pods get no node of any pool; "" if they can get one.
 func barredBy(spec corev1.PodSpec) string {
 	if len(spec.SchedulingGates) > 0 {
 		return fmt.Sprintf("the scheduling gate %s blocks it.", spec.SchedulingGates[0].Name)
@@ -133,7 +135,7 @@ func barredBy(spec corev1.PodSpec) string {
 	return ""
 }
 
-// termsOf are the terms of which a node has to meet one; nil where there are none to meet.
+// termsOf returns the required node affinity terms, of which a node must match one; nil if there are none.
 func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
 	if a := spec.Affinity; a != nil && a.NodeAffinity != nil &&
 		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
@@ -142,12 +144,11 @@ func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
 	return nil
 }
 
-// forNone reports whether a term asks for nothing: Kubernetes takes that for no node, and
-// Karpenter for any.
+// forNone reports whether a term is empty: such a term matches no node in Kubernetes, but any node in Karpenter.
 func forNone(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
 
-// ambiguousTopology returns a label by which pods are spread or kept apart, and which may have
-// several values before there are nodes; "" where there is none.
+// ambiguousTopology returns a topology key of the pods that may have several values before there are nodes; "" if
+// there is none.
 func ambiguousTopology(spec corev1.PodSpec) string {
 	var keys []string
 	for _, c := range spec.TopologySpreadConstraints {
@@ -161,7 +162,8 @@ func ambiguousTopology(spec corev1.PodSpec) string {
 	return divides(keys)
 }
 
-// dividesNodes reports whether pods spread, gather or stay apart by a label that divides the nodes of a cluster into groups.
+// dividesNodes reports whether pods spread, gather or stay apart by a label that divides the nodes of a cluster
+// into groups.
 func dividesNodes(spec corev1.PodSpec) bool {
 	var keys []string
 	for _, c := range spec.TopologySpreadConstraints {
@@ -173,8 +175,8 @@ func dividesNodes(spec corev1.PodSpec) bool {
 	return divides(keys) != ""
 }
 
-// divides is the first key of a label by which nodes are in groups: on LKE all nodes of a cluster are in one zone and one region,
-// and each has its own name.
+// divides returns the first key that divides nodes into groups. On LKE all nodes of a cluster have the same zone
+// and region, and each has its own name.
 func divides(keys []string) string {
 	certain := []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
 	i := slices.IndexFunc(keys, func(key string) bool { return !slices.Contains(certain, key) })
@@ -184,15 +186,13 @@ func divides(keys []string) string {
 	return keys[i]
 }
 
-// IsMirror reports whether a pod is what the API server shows of one that the kubelet of a node
-// runs itself.
+// IsMirror reports whether a pod is a mirror pod: the API server's copy of a static pod of a kubelet.
 func IsMirror(pod *corev1.Pod) bool {
 	return podutils.IsOwnedByNode(pod) || pod.Annotations[corev1.MirrorPodAnnotationKey] != ""
 }
 
-// NeedsNode reports whether a pod of a cluster is to have a node, whether it has one or waits.
-// One that is being deleted has another in its place already, but in a StatefulSet, where that
-// comes after it.
+// NeedsNode reports whether a pod needs a node, whether it is bound or pending. A pod that is being deleted does
+// not, because its replacement exists already; in a StatefulSet it does, because the replacement is created later.
 func NeedsNode(pod *corev1.Pod) bool {
 	if podutils.IsTerminal(pod) || podutils.IsOwnedByDaemonSet(pod) || IsMirror(pod) {
 		return false
@@ -201,8 +201,7 @@ func NeedsNode(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp.IsZero() || controller != nil && controller.Kind == "StatefulSet"
 }
 
-// waitingPods are copies of the pods that Karpenter would plan nodes for, with what is attached
-// for them.
+// waitingPods returns copies of the pods for which Karpenter would plan nodes, with their attached volumes.
 func waitingPods(pods []*corev1.Pod, attached map[types.UID][]string) (pending []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
@@ -214,20 +213,20 @@ func waitingPods(pods []*corev1.Pod, attached map[types.UID][]string) (pending [
 	return pending
 }
 
-// withAttached is a pod with no volumes but those that are attached for it.
+// withAttached returns a pod whose only volumes are the attached ones.
 func withAttached(pod *corev1.Pod, attached []string) *corev1.Pod {
 	copied := *pod
 	Attached{Shared: attached}.To(&copied)
 	return &copied
 }
 
-// selectsNode reports whether one of the terms of a pod is for a node with the labels.
+// selectsNode reports whether a required node affinity term of a pod matches the labels.
 func selectsNode(pod *corev1.Pod, labels reqs.Requirements) bool {
 	return anyTerm(pod, func(pod *corev1.Pod) bool { return labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil })
 }
 
-// anyTerm reports whether something holds for a pod with one of the terms that it requires of its node, and with nothing
-// that it only prefers.
+// anyTerm reports whether a condition holds for the pod with one of its required node affinity terms and without
+// preferences.
 func anyTerm(pod *corev1.Pod, holds func(*corev1.Pod) bool) bool {
 	pod = pod.DeepCopy()
 	if pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil {
@@ -246,8 +245,8 @@ func anyTerm(pod *corev1.Pod, holds func(*corev1.Pod) bool) bool {
 	return false
 }
 
-// firstToLeave picks n pods of a workload that leave first: those without a node, then one after
-// the other from the node that has the most of them.
+// firstToLeave picks the n pods of a workload that leave first: those without a node, then one after the other from
+// the node that has most of them.
 func firstToLeave(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
 	on := map[string][]*corev1.Pod{}
 	var nodes []string
@@ -271,8 +270,8 @@ func firstToLeave(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
 	return leave
 }
 
-// CheckPod is an error where what a pod says of its place is nothing that an API server takes:
-// Karpenter relies on that.
+// CheckPod returns an error for scheduling fields that no API server accepts, because Karpenter relies on its
+// validation.
 func CheckPod(spec corev1.PodSpec) error {
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		if _, err := labels.NewRequirement(key, selection.In, []string{spec.NodeSelector[key]}); err != nil {
@@ -351,7 +350,7 @@ func checkNodeAffinity(a *corev1.NodeAffinity) error {
 				return fmt.Errorf("its nodeAffinity: unknown operator %q", r.Operator)
 			}
 			if i >= len(term.MatchExpressions) {
-				continue // names of nodes are no values of labels
+				continue // names of nodes are not label values
 			}
 			if _, err := labels.NewRequirement(r.Key, operator, r.Values); err != nil {
 				return fmt.Errorf("its nodeAffinity: no label can satisfy %q %s %q", r.Key, r.Operator, r.Values)
@@ -367,7 +366,7 @@ var nodeOperators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
 }
 
-// AffinityTerms are all that an affinity says of other pods, to be changed in place.
+// AffinityTerms returns all pod affinity terms, so that they can be changed in place.
 func AffinityTerms(a *corev1.Affinity) (list []*corev1.PodAffinityTerm) {
 	if a == nil {
 		return nil
@@ -404,7 +403,7 @@ func checkPodAffinity(a *corev1.Affinity) error {
 	return nil
 }
 
-// ownersOf names what has made pods, those of the most pods first, with how many each has.
+// ownersOf names the owners of pods with the number of their pods, the largest number first.
 func ownersOf(pods []*corev1.Pod) string {
 	of := map[string]int{}
 	for _, pod := range pods {
@@ -428,7 +427,7 @@ func ownersOf(pods []*corev1.Pod) string {
 	return strings.Join(texts, ", ")
 }
 
-// Owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
+// Owner names the owner of a pod; if it is the ReplicaSet of a Deployment, the Deployment.
 func Owner(pod *corev1.Pod) string {
 	controller := metav1.GetControllerOf(pod)
 	if controller == nil || !named(controller) {
@@ -443,7 +442,7 @@ func Owner(pod *corev1.Pod) string {
 	return kind + " " + pod.Namespace + "/" + name
 }
 
-// named reports whether an owner has a kind and a name that an object can have: the API server takes any text.
+// named reports whether an owner reference has a possible kind and name: the API server accepts any text.
 func named(owner *metav1.OwnerReference) bool {
 	return len(validation.IsDNS1123Subdomain(owner.Name)) == 0 &&
 		len(validation.IsDNS1035Label(strings.ToLower(owner.Kind))) == 0

@@ -24,16 +24,16 @@ import (
 
 // Reason is why pods cannot have a node of a pool.
 type Reason struct {
-	Pool string `json:"pool"` // "" for all
+	Pool string `json:"pool"` // "" means all pools
 	Text string `json:"text"`
-	// Other says that the pool's nodes are not for the pod, by their labels or taints.
+	// Other means that the pool's labels or taints exclude the pod.
 	Other bool `json:"-"`
 }
 
-// mostOthers is how many pools whose nodes are not for a pod are named, each with its reason.
+// mostOthers is the number of pools that exclude a pod up to which each is named with its reason.
 const mostOthers = 3
 
-// Shown are the reasons for people: of many pools whose nodes are not for the pod, only how many there are.
+// Shown returns the reasons for users. If many pools exclude the pod, it only counts them.
 func (r Refusal) Shown() (reasons []Reason) {
 	var others []Reason
 	for _, reason := range r.Reasons {
@@ -69,7 +69,7 @@ type explainer struct {
 	*cluster
 	tally limits.Tally
 	prefs scheduling.Preferences
-	// planned is the part of the limits that is planned for other pods.
+	// planned is the part of the limits that is reserved for other pods.
 	planned limits.Planned
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Result is the nodes, the pods on them, and the reasons for unschedulable pods.
 type Result struct {
-	Asked   int `json:"asked"` // with those of buffers
+	Asked   int `json:"asked"` // includes pods of buffers
 	Placed  int `json:"placed"`
 	Refused int `json:"refused"`
 

@@ -30,61 +30,60 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Input is what a simulation is of.
+// Input is the input of a simulation.
 type Input struct {
 	Region  string
-	Tier    catalog.Tier // "" stands for standard
+	Tier    catalog.Tier // "" means standard
 	Catalog *catalog.Catalog
-	// Objects are those of a configuration, with their defaults, as JSON has them.
+	// Objects are the objects of a configuration as decoded JSON, with defaults.
 	Objects []map[string]any
 	Pods
-	// AssumeLKE has LKE's own DaemonSets count as they were seen, but for those that are given.
+	// AssumeLKE adds LKE's own DaemonSets as they were observed, unless they are given.
 	AssumeLKE bool
-	// Consolidate has what Karpenter does afterwards simulated, too; nil: it is not.
+	// Consolidate also simulates consolidation; nil disables it.
 	Consolidate *Consolidation
 
-	anew bool // tests set it: nothing is remembered from one step to the next
+	anew bool // set by tests: keep nothing from one step to the next
 }
 
-// Pods are the pods that a cluster has, and what goes with them.
+// Pods are the pods of a cluster, with the objects that affect them.
 type Pods struct {
 	Workloads  []Workload
-	DaemonSets []*appsv1.DaemonSet // whose pods every node has that they are for
-	// Budgets are the PodDisruptionBudgets, which matter where nodes are disrupted.
+	DaemonSets []*appsv1.DaemonSet // their pods run on every node that matches
+	// Budgets are the PodDisruptionBudgets, which limit disruption.
 	Budgets []*policyv1.PodDisruptionBudget
-	// Templates are what CapacityBuffers can reserve capacity for.
+	// Templates are the objects to which CapacityBuffers can refer.
 	Templates []Template
 }
 
-// A Workload is so many pods that are alike.
+// A Workload is a number of identical pods.
 type Workload struct {
-	Name string // for people, such as "Deployment web/api"
+	Name string // for users, such as "Deployment web/api"
 	Pods int
-	// Pod is what each of them is like. Its name, and all that a cluster gives a pod,
-	// is ignored.
+	// Pod is the template. Its name and the fields that the API server sets are ignored.
 	Pod corev1.Pod
-	// Barred says in a sentence why they get no node of any pool; "" if they can.
+	// Barred is a sentence that says why the pods get no node of any pool; "" if they can get one.
 	Barred string
-	// Volumes are those that a node has to attach for each of them.
+	// Volumes are the volumes that a node attaches for each of the pods.
 	Volumes Attached
 }
 
-// Why says why the pods get no node of any pool; "" if they can.
+// Why returns why the pods get no node of any pool; "" if they can get one.
 func (l Workload) Why() string { return cmp.Or(l.Barred, barredBy(l.Pod.Spec)) }
 
-// Run simulates that all pods are there at once and no node is. Each pod is on a node of
-// the result, or refused: an error where Karpenter's answer does not add up.
+// Run simulates that all pods are created at once in a cluster without nodes. In the result each pod is on a node
+// or refused; Run returns an error if Karpenter's answer does not account for all pods.
 //
-// As in a cluster it takes several passes where limits are near: Karpenter plans each
-// node as the largest that it may become, and what is left of a limit when plan types
-// are chosen is planned with again. Pods that have a node keep it. In a cluster the
-// scheduler of Kubernetes binds them, which may distribute them otherwise.
+// As in a cluster, several passes are needed near limits: Karpenter counts each planned node as its largest
+// possible plan type, and plans again with what is left of a limit after the plan types are chosen. Pods keep their
+// nodes from pass to pass. In a cluster kube-scheduler binds the pods, and may place them differently.
 func Run(ctx context.Context, in Input) (Result, error) { return run(ctx, in, manyPods) }
 
-// MaxPods bounds the pods of a simulation: a few characters can ask for billions.
+// MaxPods is the largest number of pods of a simulation: a few characters of input can ask for billions.
 const MaxPods = 100_000
 
-// manyPods is from how many pods on Karpenter's scheduler takes too long: each pod tries each node that is planned.
+// manyPods is the number of pods from which Karpenter's scheduler takes too long, because each pod tries each
+// planned node.
 const manyPods = 1000
 
 func run(ctx context.Context, in Input, many int) (Result, error) {
@@ -103,7 +102,7 @@ func run(ctx context.Context, in Input, many int) (Result, error) {
 	return result, err
 }
 
-// startCluster makes a cluster in which the pods have got their nodes, and returns those without.
+// startCluster creates a cluster, places the pods, and returns those without a node.
 func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.Pod, error) {
 	if in.Region == "" {
 		return nil, nil, errNoRegion
@@ -154,12 +153,12 @@ func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.P
 	return pending, nil
 }
 
-// waiting are the pods that have no node.
+// waiting returns the pods without a node.
 func waiting(pods []*corev1.Pod) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
 }
 
-// check holds a result to what was asked.
+// check returns an error if a result does not account for all pods.
 func (r Result) check(asked int) error {
 	on := 0
 	for _, n := range r.Nodes {

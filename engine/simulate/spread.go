@@ -14,15 +14,15 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// spread places pods that Karpenter leaves without a node because of how they spread over nodes. They go to existing nodes. It
-// reports whether it placed any.
+// spread places pods that Karpenter leaves without a node because of their topology spread constraints. It places
+// them on existing nodes, and reports whether it placed any.
 //
-// To Karpenter (v1.15.0, TopologyGroup.domainMinCount) a node without such pods can always be made, so that no node may
-// have more of them than maxSkew. If none can be made, because of a limit, the scheduler of Kubernetes compares the
-// existing nodes, and puts the pods on them. All other rules for a pod are left to Karpenter's scheduler.
+// Karpenter (v1.15.0, TopologyGroup.domainMinCount) assumes that an empty node can always be added, so that no node
+// may have more than maxSkew of such pods. If a limit prevents new nodes, kube-scheduler compares only the existing
+// nodes, and places the pods on them. All other rules for a pod are left to Karpenter's scheduler.
 func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed bool, err error) {
 	var known *state.Cluster
-	failed := map[int]bool{} // workloads whose next pod has no node: their other pods have none, too
+	failed := map[int]bool{} // workloads whose next pod has no node: then their other pods have none either
 	for _, pod := range pending {
 		overNodes := spreadsOverNodes(pod)
 		if len(overNodes) == 0 || w.bars[pod.UID] != "" || failed[w.of[pod.UID]] {
@@ -56,10 +56,10 @@ func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed boo
 
 const beyondSkew = "its pods spread over nodes, and each node already has as many of them as maxSkew allows."
 
-// withinSkew divides pods that Karpenter plans for a node with the pods that it has already: into those that keep to maxSkew, and
-// those that do not. Karpenter (v1.15.0, Topology.Update) starts to count anew when it relaxes what a pod prefers, such as that it
-// tolerates a taint PreferNoSchedule, and does not count the pods that it has planned before. The scheduler of Kubernetes
-// does not run them there.
+// withinSkew divides the pods that Karpenter plans for a node into those that keep to maxSkew, together with the
+// pods that the node already has, and those that exceed it. When Karpenter (v1.15.0, Topology.Update) relaxes a
+// preference of a pod, such as adding a toleration of a PreferNoSchedule taint, it starts to count again from zero
+// and forgets the pods that it has planned. kube-scheduler does not run the extra pods there.
 func withinSkew(planned, has []*corev1.Pod) (within, beyond []*corev1.Pod) {
 	has = slices.Clone(has)
 	for _, pod := range planned {
@@ -81,20 +81,21 @@ func withinSkew(planned, has []*corev1.Pod) (within, beyond []*corev1.Pod) {
 	return within, beyond
 }
 
-// selects reports whether a constraint of a pod counts another one.
+// selects reports whether the selector of a pod's constraint counts another pod.
 func selects(selector labels.Selector, pod, other *corev1.Pod) bool {
 	return other.Namespace == pod.Namespace && other.DeletionTimestamp.IsZero() && selector.Matches(labels.Set(other.Labels))
 }
 
-// spreadsOverNodes are the constraints of a pod that spread it over nodes and hold in any case.
+// spreadsOverNodes returns the required constraints of a pod that spread it over nodes.
 func spreadsOverNodes(pod *corev1.Pod) []corev1.TopologySpreadConstraint {
 	return slices.DeleteFunc(slices.Clone(pod.Spec.TopologySpreadConstraints), func(c corev1.TopologySpreadConstraint) bool {
 		return c.TopologyKey != corev1.LabelHostname || c.WhenUnsatisfiable != corev1.DoNotSchedule
 	})
 }
 
-// evenNodes are the names of the nodes on which a pod keeps to each constraint, by the rule of the scheduler of Kubernetes
-// (PodTopologySpread): at most maxSkew pods more than on the node with the fewest. Those with the fewest come first.
+// evenNodes returns the names of the nodes on which a pod satisfies each constraint, by kube-scheduler's rule
+// (PodTopologySpread): at most maxSkew pods more than the node with the fewest. Nodes with the fewest pods come
+// first.
 func (w *cluster) evenNodes(pod *corev1.Pod, constraints []corev1.TopologySpreadConstraint) (names []string) {
 	for i, c := range constraints {
 		selector := selectorOf(pod, c)
@@ -128,10 +129,10 @@ func (w *cluster) evenNodes(pod *corev1.Pod, constraints []corev1.TopologySpread
 	return names
 }
 
-// selectorOf selects the pods that a constraint counts.
+// selectorOf returns the selector of the pods that a constraint counts.
 func selectorOf(pod *corev1.Pod, c corev1.TopologySpreadConstraint) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
-	if err != nil { // the API server takes no such pod
+	if err != nil { // the API server rejects such pods
 		return labels.Nothing()
 	}
 	for _, key := range c.MatchLabelKeys {
@@ -143,8 +144,8 @@ func selectorOf(pod *corev1.Pod, c corev1.TopologySpreadConstraint) labels.Selec
 	return selector
 }
 
-// counts reports whether a node is among those that a constraint compares: it has the labels of all constraints that hold in
-// any case, and is one that the pod may be on.
+// counts reports whether a constraint counts a node: the node has the topology labels of all required constraints,
+// and matches the pod.
 func (w *cluster) counts(pod *corev1.Pod, c corev1.TopologySpreadConstraint, node *corev1.Node) bool {
 	for _, other := range pod.Spec.TopologySpreadConstraints {
 		if _, has := node.Labels[other.TopologyKey]; !has && other.WhenUnsatisfiable == corev1.DoNotSchedule {
@@ -159,7 +160,8 @@ func (w *cluster) counts(pod *corev1.Pod, c corev1.TopologySpreadConstraint, nod
 		reqs.Taints(node.Spec.Taints).ToleratesPod(withSoftTaints(pod)) == nil
 }
 
-// fits is the first node among some on which Karpenter's scheduler places a pod that need not spread over nodes; "" if none.
+// fits returns the first node on which Karpenter's scheduler places a pod if spreading is ignored; "" if there is
+// none.
 func (w *cluster) fits(ctx context.Context, known *state.Cluster, pod *corev1.Pod, names []string) (string, error) {
 	pod = withSoftTaints(pod)
 	pod.Spec.TopologySpreadConstraints = slices.DeleteFunc(pod.Spec.TopologySpreadConstraints,
@@ -169,7 +171,7 @@ func (w *cluster) fits(ctx context.Context, known *state.Cluster, pod *corev1.Po
 		all, byName[n.Name()] = append(all, n), n
 	}
 	all = all.Active()
-	for few := range slices.Chunk(names, 8) { // mostly the first does, and the scheduler needs a copy of each
+	for few := range slices.Chunk(names, 8) { // usually the first one fits, and the scheduler copies each
 		var nodes state.StateNodes
 		for _, name := range few {
 			if n := byName[name]; n != nil {
@@ -195,8 +197,8 @@ func (w *cluster) fits(ctx context.Context, known *state.Cluster, pod *corev1.Po
 	return "", nil
 }
 
-// withSoftTaints is a copy of a pod that tolerates taints of PreferNoSchedule, which keep no pod from a node. Karpenter's
-// scheduler adds this toleration only if one of its pools has such a taint, and here it has no pools.
+// withSoftTaints returns a copy of a pod that tolerates PreferNoSchedule taints, which keep no pod from a node.
+// Karpenter's scheduler adds this toleration only if one of its pools has such a taint, and here it has no pools.
 func withSoftTaints(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{

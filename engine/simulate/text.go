@@ -246,7 +246,8 @@ func (r Report) changeText() string {
 	return b.String()
 }
 
-// write writes the steps and the result, compared with that of a base. Was is the cost of the nodes at the start.
+// write writes the steps and the result, compared with the result of a base. was is the cost of the nodes at the
+// start.
 func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 	for i, m := range s.Steps {
 		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
@@ -270,7 +271,7 @@ func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 	}
 }
 
-// result is the end as a result, for its table.
+// result returns the final nodes as a Result, for its table.
 func (s *Consolidated) result() *Result { return &Result{Plans: s.Plans, Total: s.Total} }
 
 // Move is one step: nodes are removed, and others may replace them.
@@ -329,7 +330,7 @@ func moves(n int) string {
 	return fmt.Sprintf("%d pods move", n)
 }
 
-// are counts things, with the verb.
+// are counts objects, and adds the verb: "1 pod is", "2 pods are".
 func are(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " is"
@@ -433,5 +434,5 @@ func plain(text string) string {
 	return text
 }
 
-// thousandths is an amount with as many decimals as are read: $0.036.
+// thousandths writes an amount with three decimals: $0.036.
 func thousandths(m catalog.Money) string { return fmt.Sprintf("$%.3f", m.Float64()) }

@@ -20,10 +20,9 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// VolumeIndex finds what the volumes of pods ask of nodes: where they can be used, how many of
-// Linode's a node has to attach, and for which of them a pod gets no node yet. Karpenter decides, by its
-// own code: this is the client that it reads claims, volumes and classes by. The methods of a client
-// that are not here would panic.
+// VolumeIndex finds what the volumes of pods require of nodes: where they can be used, how many Linode volumes a
+// node has to attach, and for which claims a pod has to wait. It is the client from which Karpenter's own code
+// reads claims, volumes and classes. Methods of a client that it does not implement panic.
 type VolumeIndex struct {
 	client.Client
 	claims  map[client.ObjectKey]*corev1.PersistentVolumeClaim
@@ -72,12 +71,12 @@ func copied[T any](from, into *T) bool {
 	return from != nil
 }
 
-// ClaimsVolumes reports whether a pod has volumes that it claims.
+// ClaimsVolumes reports whether a pod uses PersistentVolumeClaims.
 func ClaimsVolumes(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return ClaimOf(pod.Name, v) != "" })
 }
 
-// ClaimOf is the name of the claim of a volume of a pod; "" where it has none.
+// ClaimOf returns the name of the claim of a pod's volume; "" if the volume has none.
 func ClaimOf(pod string, v corev1.Volume) string {
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -88,13 +87,13 @@ func ClaimOf(pod string, v corev1.Volume) string {
 	return ""
 }
 
-// ClaimWait is what keeps Karpenter from planning for a pod.
+// ClaimWait is a claim for which a pod has to wait before Karpenter plans a node for it.
 type ClaimWait struct {
 	Why  ClaimProblem `json:"why"`
 	Name string       `json:"name"` // of the claim
 }
 
-// ClaimProblem is how a claim is.
+// ClaimProblem is the reason why a claim is not ready.
 type ClaimProblem string
 
 // Why a pod waits for a claim.
@@ -102,11 +101,11 @@ const (
 	ClaimMissing  ClaimProblem = "missing"
 	ClaimDeleting ClaimProblem = "deleting"
 	ClaimLost     ClaimProblem = "lost"
-	ClaimUnbound  ClaimProblem = "unbound" // no volume is made for it, or not yet
-	VolumeBroken  ClaimProblem = "broken"  // its volume is not there, or goes
+	ClaimUnbound  ClaimProblem = "unbound" // it has no volume yet
+	VolumeBroken  ClaimProblem = "broken"  // its volume does not exist or is being deleted
 )
 
-// String says it in words that follow those of the pod.
+// String describes the problem; the text follows the name of the pod.
 func (w ClaimWait) String() string {
 	how := map[ClaimProblem]string{
 		ClaimMissing: "does not exist", ClaimDeleting: "is being deleted", ClaimLost: "has lost its volume", ClaimUnbound: "has no volume yet",
@@ -117,8 +116,7 @@ func (w ClaimWait) String() string {
 	return fmt.Sprintf("its PersistentVolumeClaim %s %s", w.Name, how)
 }
 
-// Ready says for which claim a pod gets no node yet, with the words of Karpenter; nil where it
-// may have one.
+// Ready returns the first claim for which a pod has to wait, with Karpenter's error; nil if there is none.
 func (x *VolumeIndex) Ready(ctx context.Context, pod *corev1.Pod) (*ClaimWait, error) {
 	ctx = log.IntoContext(ctx, logging.NopLogger)
 	topology := scheduling.NewVolumeTopology(x)
@@ -139,7 +137,7 @@ func (x *VolumeIndex) Ready(ctx context.Context, pod *corev1.Pod) (*ClaimWait, e
 	return nil, nil
 }
 
-// why says how a claim is that Karpenter does not plan with.
+// why returns the problem of a claim that Karpenter does not accept.
 func (x *VolumeIndex) why(key client.ObjectKey) ClaimProblem {
 	switch claim := x.claims[key]; {
 	case claim == nil:
@@ -154,16 +152,16 @@ func (x *VolumeIndex) why(key client.ObjectKey) ClaimProblem {
 	return VolumeBroken
 }
 
-// VolumePlaces are where the volumes of a pod can be used: each of them would do; none where any
-// node does.
+// VolumePlaces are the places where the volumes of a pod can be used, of which a node must match one; empty means
+// any node.
 type VolumePlaces []reqs.Requirements
 
-// Places are those of a pod whose volumes are ready.
+// Places returns the places of the volumes of a pod whose claims are ready.
 func (x *VolumeIndex) Places(ctx context.Context, pod *corev1.Pod) (VolumePlaces, error) {
 	return scheduling.NewVolumeTopology(x).GetRequirements(log.IntoContext(ctx, logging.NopLogger), pod)
 }
 
-// String says where; "" where anywhere.
+// String describes the places; "" means anywhere.
 func (p VolumePlaces) String() string {
 	var texts []string
 	for _, place := range p {
@@ -177,8 +175,7 @@ func (p VolumePlaces) String() string {
 	return strings.Join(slices.Compact(texts), ", or ")
 }
 
-// Bind returns a pod that itself requires what its volumes require: of several places,
-// one must do.
+// Bind returns a pod that requires what its volumes require: a node must match one of the places.
 func (p VolumePlaces) Bind(pod *corev1.Pod) *corev1.Pod {
 	if len(p) == 0 {
 		return pod
@@ -210,23 +207,23 @@ func (p VolumePlaces) Bind(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// VolumeDriver is the CSI driver of Linode's volumes, of which a node can attach only so many. Of
-// other drivers nothing is known.
+// VolumeDriver is the CSI driver of Linode's volumes, of which a node can attach a limited number. The limits of
+// other drivers are unknown.
 const VolumeDriver = "linodebs.csi.linode.com"
 
-// classPrefix begins the names of the classes that LKE has for its volumes.
+// classPrefix is the prefix of the names of LKE's storage classes.
 const classPrefix = "linode-block-storage"
 
-// Attached are the volumes of Linode that a pod has a node attach.
+// Attached are the Linode volumes that a node attaches for a pod.
 type Attached struct {
-	Own    int      `json:"own,omitempty"`    // so many that no other pod has
-	Shared []string `json:"shared,omitempty"` // by their names: pods that have the same one share it
+	Own    int      `json:"own,omitempty"`    // number of volumes that no other pod uses
+	Shared []string `json:"shared,omitempty"` // names of volumes that other pods may use as well
 }
 
-// IsZero reports whether there are none.
+// IsZero reports whether there are no volumes.
 func (a Attached) IsZero() bool { return a.Own == 0 && len(a.Shared) == 0 }
 
-// To gives them to a pod, in place of the volumes that it is written with: each claims one.
+// To replaces the volumes of a pod with these, each with a claim.
 func (a Attached) To(pod *corev1.Pod) {
 	pod.Spec.Volumes = nil
 	names := slices.Clone(a.Shared)
@@ -240,19 +237,19 @@ func (a Attached) To(pod *corev1.Pod) {
 	}
 }
 
-// Attach are the claims of a pod that are of Linode, by namespace and name.
+// Attach returns the claims of a pod for Linode volumes, as namespace/name.
 func (x *VolumeIndex) Attach(ctx context.Context, pod *corev1.Pod) (names []string) {
 	ctx = log.IntoContext(ctx, logging.NopLogger)
 	volumes, err := reqs.GetVolumes(ctx, x, pod)
 	if err != nil {
-		return nil // of a claim that is not there, nothing is attached
+		return nil // nothing is attached for a claim that does not exist
 	}
 	names = volumes[VolumeDriver].UnsortedList()
 	slices.Sort(names)
 	return names
 }
 
-// Attached are the names of the claims of a pod that are of Linode, which a node attaches for it.
+// Attached returns the names of the claims of a pod whose Linode volumes a node attaches for it.
 func (x *VolumeIndex) Attached(ctx context.Context, pod *corev1.Pod) (names []string) {
 	for _, full := range x.Attach(ctx, pod) {
 		_, name, _ := strings.Cut(full, "/")
@@ -261,8 +258,8 @@ func (x *VolumeIndex) Attached(ctx context.Context, pod *corev1.Pod) (names []st
 	return names
 }
 
-// OfLinode reports whether claims of a class are for Linode's volumes, and whether that is
-// known: of classes that are not given, those of LKE are, and what has none gets LKE's.
+// OfLinode reports whether claims of a storage class are for Linode volumes, and whether that is known. Among
+// classes that are not given, those of LKE are; a claim without a class gets LKE's.
 func (x *VolumeIndex) OfLinode(class *string) (is, known bool) {
 	if name := ptr.Deref(class, ""); name != "" {
 		if c := x.classes[name]; c != nil {
@@ -271,7 +268,7 @@ func (x *VolumeIndex) OfLinode(class *string) (is, known bool) {
 		return strings.HasPrefix(name, classPrefix), strings.HasPrefix(name, classPrefix)
 	}
 	if class != nil {
-		return false, true // it takes an existing volume
+		return false, true // it uses an existing volume
 	}
 	for _, c := range x.classes {
 		if c.Annotations[isDefault] == "true" {
@@ -283,8 +280,8 @@ func (x *VolumeIndex) OfLinode(class *string) (is, known bool) {
 
 const isDefault = "storageclass.kubernetes.io/is-default-class"
 
-// simulatedVolume answers for the claims that Attached gives to pods, their class, and the CSINode of
-// a node that can attach so many of them.
+// simulatedVolume returns the claims that Attached.To adds to pods, their class, and the CSINode of a node that can
+// attach a number of them.
 func simulatedVolume(key client.ObjectKey, into client.Object, attachable map[string]int) (found bool) {
 	switch o := into.(type) {
 	case *corev1.PersistentVolumeClaim:

@@ -24,58 +24,58 @@ const (
 	Locked                 // not done: it is locked against deletion
 )
 
-// asked has the calls to LKE whose effect no view has shown yet. Until the effect shows or is no longer
+// pendingCalls has the calls to LKE whose effect no view has shown yet. Until the effect shows or is no longer
 // possible, decisions allow for both outcomes.
 type asked struct {
 	raises    map[int]raise       // by pool
 	creations []creation          // oldest first
-	slots     map[string]deletion // that are to be deleted
-	pools     map[int]deletion    // that are to be deleted
-	shut      map[int]shut        // pools whose count did not rise
+	slots     map[string]deletion // slots that are being deleted
+	pools     map[int]deletion    // pools that are being deleted
+	shut      map[int]shut        // by pool: pools whose count did not rise
 }
 
-// raise asks for a higher count of a pool. Once a call has had no answer, no other
-// count may be requested: the call may still come, and where the count is higher by
-// then, LKE takes machines away.
+// raise is a call that raises the count of a pool. Once such a call has had no answer, no other count may be
+// requested: the call may still take effect later, and if the count is higher by then, LKE deletes machines to
+// lower it.
 type raise struct {
 	key      string // of the group
 	count    int
 	since    time.Time // first sent
-	answered time.Time // last, or stopped waiting for the answer
-	next     time.Time // not sent again before
-	ceiling  time.Time // until then an unanswered call may come
+	answered time.Time // time of the last answer, or when waiting for it ended
+	next     time.Time // not sent again before this time
+	ceiling  time.Time // until this time a call without an answer may take effect
 	sends    int
-	dropped  int // slots of the pool that were deleted meanwhile
+	dropped  int // slots of the pool that were deleted since
 	silent   bool
 	shown    bool
 	gaveUp   bool
 	underway bool
 }
 
-// creation asks for a new pool.
+// creation is a call that creates a pool.
 type creation struct {
 	key      string
 	count    int
 	sent     time.Time
 	answered time.Time
-	pool     int // its id, where the answer said it
+	pool     int // its id, if the answer has it
 	underway bool
 }
 
-// deletion asks for the deletion of a slot or of a pool. It is neither given to a claim nor
-// counted on, for as long as the call may have an effect.
+// deletion is a call that deletes a slot or a pool. As long as the call may have an effect, the slot or pool is not
+// given to a claim, and does not count as supply.
 type deletion struct {
 	key      string
 	pool     int
 	answered time.Time
-	until    time.Time // it may go until then
-	next     time.Time // not asked again before
+	until    time.Time // until this time it may be deleted
+	next     time.Time // not requested again before this time
 	tries    int
 	promised bool // LKE has said that it is deleted
 	underway bool
 }
 
-// shut is how long a pool does not grow.
+// poolPause is the time during which a pool does not grow.
 type shut struct {
 	until time.Time
 	times int
@@ -92,7 +92,7 @@ func (a *asked) clone() asked {
 	return b
 }
 
-// send records the calls of a work as in progress.
+// send records the calls of a work as sent.
 func (a *asked) send(w Work, poolOf map[string]int, now time.Time) {
 	for _, g := range w.Grow {
 		r := a.raises[g.Pool]
@@ -118,12 +118,12 @@ func (a *asked) send(w Work, poolOf map[string]int, now time.Time) {
 	}
 }
 
-// backoff grows with each attempt, up to five minutes.
+// backoff returns a pause that doubles with each attempt, up to five minutes.
 func backoff(first time.Duration, tries int) time.Duration {
 	return min(first<<min(max(tries-1, 0), 10), 5*time.Minute)
 }
 
-// pauseAfter is how long the same call is not sent again.
+// pauseAfter returns the time before the same call is sent again.
 func pauseAfter(o Outcome, tries int) time.Duration {
 	switch o {
 	case Busy:
@@ -158,8 +158,7 @@ func (m *Memory) Grew(g Grow, o Outcome, now time.Time) {
 	m.asked.raises[g.Pool] = r
 }
 
-// Made records the outcome of making a pool of so many nodes; pool is its id where the
-// answer said it, else 0.
+// Made records the outcome of creating a pool with count nodes; pool is its id if the answer has it, else 0.
 func (m *Memory) Made(key string, count, pool int, o Outcome, now time.Time) {
 	i := slices.IndexFunc(m.asked.creations, func(c creation) bool {
 		return c.underway && c.key == key && c.count == count
@@ -199,7 +198,7 @@ func (d deletion) mayGo(now time.Time) bool { return d.underway || d.promised ||
 // mayAsk reports whether the deletion may be requested again.
 func (d deletion) mayAsk(now time.Time) bool { return !d.underway && !now.Before(d.next) }
 
-// finish forgets the calls of a group's work that were not sent after all.
+// finish forgets the calls of a group's work that were not sent.
 func (a *asked) finish(key string) {
 	for pool, r := range a.raises {
 		if r.key == key && r.underway {

@@ -11,26 +11,26 @@ import (
 // Traits are the properties of a pool that its group determines. Some can be changed
 // by hand in Cloud Manager.
 type Traits struct {
-	Plan           string // "" where nothing is known
+	Plan           string // "" if unknown
 	Labels         map[string]string
 	Taints         []Taint
-	Tags           []string // without the one that names the group
+	Tags           []string // without the tag that names the group
 	DiskEncryption string
 	FirewallID     int
 	Version        string
-	Instead        string // the version that was asked for and that LKE refused; "" if it took it
+	Instead        string // the version that was requested and refused by LKE; "" if LKE accepted it
 	Autoscaled     bool   // LKE's own autoscaler is on
 }
 
-// Mark is the tag that every pool of lkeplan has, in any group: people and other
-// programs, such as Terraform with external_pool_tags, know the pools by it.
+// Mark is the tag of every pool of lkeplan, by which users and other programs, such as Terraform with
+// external_pool_tags, recognize its pools.
 const Mark = "lkeplan"
 
 // Correction changes a pool in place, without new nodes.
 type Correction struct {
 	Pool   int
-	Group  Group    // what it should be like
-	Keep   string   // Traits.Instead of the pool, which stays
+	Group  Group    // the properties that the pool should have
+	Keep   string   // Traits.Instead of the pool, which does not change
 	Fields []string // what differs: group, firewall, version, tags, mark, labels, labels in place, taints, autoscaler
 }
 
@@ -38,42 +38,41 @@ type Correction struct {
 type attempt struct {
 	at     time.Time
 	inARow int
-	marks  int // how often Mark was requested since the pool was last seen with it
+	marks  int // how often Mark was requested since the pool last had it
 
-	labels map[string]string // that were requested: another commit changes them without a pause
+	labels map[string]string // the requested labels: if a commit changes them, the pool is corrected without a pause
 }
 
-// How long to wait before a pool is corrected again that differs right after a
-// correction: LKE itself may disagree.
+// The pauses between corrections of a pool that differs again right after a correction: LKE itself may undo it.
 const (
 	firstPause = time.Minute
 	lastPause  = time.Hour
 )
 
-// mostMarks is how often Mark is requested: a call may be lost, and LKE may refuse the tag or
-// drop it. Nothing depends on it.
+// mostMarks is how often Mark is requested: a call may be lost, and LKE may refuse or drop the tag. Nothing depends
+// on it.
 const mostMarks = 3
 
 func (a attempt) pause() time.Duration {
 	return min(firstPause<<min(max(a.inARow-1, 0), 10), lastPause)
 }
 
-// CanHold reports whether new nodes of a pool with these traits match the group. LKE chooses what the group
-// leaves open.
+// CanHold reports whether new nodes of a pool with these traits match the group. Fields that the group does not set
+// match any value.
 func (g Group) CanHold(t Traits) bool {
 	return g.CanKeep(t) && len(g.unlike(t)) == 0
 }
 
-// CanKeep reports whether the existing nodes of a pool can match the group. Traits that do not match cannot
-// be changed without new nodes.
+// CanKeep reports whether the existing nodes of a pool with these traits match the group. Differences that are left
+// cannot be corrected without new nodes.
 func (g Group) CanKeep(t Traits) bool {
 	return t.Plan == g.Plan &&
 		(g.DiskEncryption == "" || t.DiskEncryption == "" || g.DiskEncryption == t.DiskEncryption)
 }
 
-// unlike returns the names of what differs that only new nodes get: LKE changes it
-// in place, and the nodes that a pool has keep what they were made with until
-// a user recycles them (API: node pools, firewall_id and k8s_version).
+// unlike returns the names of fields that differ and that only new nodes get: LKE changes them in place for the
+// pool, and existing nodes keep their old values until a user recycles them (API: node pools, firewall_id and
+// k8s_version).
 //
 // Unverified: that such a change touches no node.
 func (g Group) unlike(t Traits) (fields []string) {
@@ -86,7 +85,7 @@ func (g Group) unlike(t Traits) (fields []string) {
 	return fields
 }
 
-// outOfStep returns the names of what differs and can be corrected in place.
+// outOfStep returns the names of fields that differ and can be corrected in place.
 func (g Group) outOfStep(t Traits) (fields []string) {
 	fields = g.unlike(t)
 	switch have := lowered(t.Tags); {
@@ -112,26 +111,28 @@ func (g Group) outOfStep(t Traits) (fields []string) {
 	return fields
 }
 
-// inPlaceLabels is the field that differs if the only labels that differ are those that a commit has changed in place.
+// inPlaceLabels is the name of the difference if only labels differ that a commit has changed in place.
 const inPlaceLabels = "labels in place"
 
-// Intended reports whether only labels differ that a commit has changed in place: nothing is wrong with the pool.
+// Intended reports whether the pool only differs in labels that a commit has changed in place, so that nothing is
+// wrong with it.
 func (c Correction) Intended() bool { return len(c.Fields) == 1 && c.Fields[0] == inPlaceLabels }
 
-// others are labels that do not change in place.
+// others returns the labels that do not change in place.
 func (g Group) others(labels map[string]string) map[string]string {
 	others := maps.Clone(labels)
 	maps.DeleteFunc(others, func(key, _ string) bool { _, ok := g.InPlace[key]; return ok })
 	return others
 }
 
-// mark is the field that differs if a pool has all its tags but Mark: a user has removed it, or LKE has dropped it.
+// mark is the name of the difference if a pool only lacks the tag Mark: a user has removed it, or LKE has dropped
+// it.
 const mark = "mark"
 
-// Unmarked reports whether all that a pool lacks is Mark.
+// Unmarked reports whether the pool only lacks Mark.
 func (c Correction) Unmarked() bool { return len(c.Fields) == 1 && c.Fields[0] == mark }
 
-// lowered is a set of tags as LKE compares them: in any order and case.
+// lowered returns tags in a form in which they can be compared as LKE does: in any order and case.
 func lowered(tags []string) []string {
 	var out []string
 	for _, tag := range tags {
@@ -149,7 +150,7 @@ func sortedTaints(taints []Taint) []Taint {
 
 func marked(p Pool) bool { return slices.Contains(lowered(p.Tags), Mark) }
 
-// correct compares the group's pools with what the group requests.
+// correct compares the group's pools with the group, and adds corrections.
 func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {
 	spec := g.spec
 	if spec.Plan == "" {

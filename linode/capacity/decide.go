@@ -43,49 +43,48 @@ import (
 	"time"
 )
 
-// View is what LKE and the API server show at one moment.
+// View is the state of LKE and the API server at one time.
 type View struct {
 	Claims []Claim
 	Pools  []Pool
-	Nodes  map[int]Node // by instance, those that Karpenter has registered
-	Asked  time.Time    // when LKE was asked for the pools: what it answered before is in them
-	Shown  time.Time    // when it answered, by its own clock; zero if it did not say
+	Nodes  map[int]Node // registered Nodes by instance
+	Asked  time.Time    // when the request for the pools was sent: changes before it are in the answer
+	Shown  time.Time    // when LKE answered, by its own clock; zero if unknown
 
-	Failures []Failure    // what LKE has written since the time that Memory.Doubts says; none if it was not asked
-	Offline  map[int]bool // of the machines that Memory.Unjoined names, which were checked, and whether they are offline
+	Failures []Failure    // LKE's failures since the time that Memory.Doubts returns; none if LKE was not asked
+	Offline  map[int]bool // whether machines that Memory.Unjoined returns are offline, if they were checked
 }
 
-// Claim is a NodeClaim, as far as capacity goes.
+// Claim is a NodeClaim, as far as it matters for capacity.
 type Claim struct {
 	UID      string
-	Name     string // for people
+	Name     string // for messages
 	Group    Group
 	Instance int       // the Linode that is its machine; 0 while it waits for one
-	Created  time.Time // older claims are served first
-	Leaving  bool      // it is being deleted: it asks for nothing
-	// Registered claims have had a Node, which may be gone.
+	Created  time.Time // older claims get machines first
+	Leaving  bool      // it is being deleted and needs no machine
+	// Registered claims have had a Node, which may not exist any more.
 	Registered bool
-	// Maintained claims have a machine whose host Linode maintains now: that explains that the machine is off, that its Node
-	// is not ready, and that its slot shows no instance.
+	// Maintained claims have a machine on a host that is under maintenance. This explains that the machine is off,
+	// that its Node is not ready, and that its slot shows no instance.
 	Maintained bool
 
-	released bool // Memory.Release was called: its machine may go
+	released bool // Memory.Release was called: its machine may be deleted
 }
 
 // Pool is an LKE node pool.
 type Pool struct {
 	ID    int
-	Group string // key of the group it is tagged with; "" where it is not ours
+	Group string // key of the group in its tag; "" if it is not a pool of lkeplan
 	Count int
 	Slots []Slot
 	Traits
-	// Adopted pools are those of another provider, which made them for the NodePool.
+	// Adopted pools were created by another provider for the NodePool.
 	Adopted  bool
 	NodePool string
 }
 
-// hidden is the number of slots that LKE counts and does not list yet, as on
-// Enterprise for the first minute.
+// hidden is the number of slots that LKE counts and does not list yet. On Enterprise this lasts about a minute.
 func (p Pool) hidden() int { return max(0, p.Count-len(p.Slots)) }
 
 // Slot is a place for a node in a pool.
@@ -94,29 +93,29 @@ type Slot struct {
 	Instance int // 0: no Linode yet
 }
 
-// Policy holds the numbers that Decide goes by.
+// Policy has the settings of Decide.
 type Policy struct {
 	Grace       time.Duration // how long a slot without an instance may stay unowned
-	Keep        time.Duration // how long one with an instance may
+	Keep        time.Duration // how long a slot with an instance may stay unowned
 	SlotTimeout time.Duration // how long a slot may stay without an instance, or unlisted
 	PoolSize    int           // nodes in a pool
-	ClusterSize int           // nodes in the cluster; 0: any number
+	ClusterSize int           // nodes in the cluster; 0 means any number
 	Quick       time.Duration // from one poll to the next while a claim waits
 	Idle        time.Duration // from one poll to the next while no claim waits
 }
 
-// Decision is what to do now. Memory is what to hand to the next call of Decide.
+// Decision says what to do now. Memory is the argument for the next call of Decide.
 type Decision struct {
 	Binds   []Bind
 	Works   []Work   // at most one for each group, sorted by group
-	Lost    []string // claims whose machine LKE does not have any more: to be ended
-	Offline []string // claims whose machine stays offline and has never become a Node: to be ended
+	Lost    []string // claims whose machine LKE does not have any more: delete them
+	Offline []string // claims whose machine stays offline and has never become a Node: delete them
 	Unseen  []string // claims that keep a machine which no list shows, reported once: see findLost
 	Drains  []Drain  // Nodes to delete before their machines
-	Kept    []Kept   // machines that cost and stay, reported once
-	Granted []string // claims that wait for a slot which LKE has granted and does not show or fill yet
-	Full    []string // claims that the cluster has no room for, reported once
-	Waiting bool     // some claim waits for a slot or an instance, or is shown without its own
+	Kept    []Kept   // machines that cost money and stay, each reported once
+	Granted []string // claims that wait for a slot that LKE has granted, but does not list yet or has not given an instance
+	Full    []string // claims for which the cluster has no room, each reported once
+	Waiting bool     // some claim waits for a slot or an instance, or is shown without its machine
 	PollIn  time.Duration
 	Memory  Memory
 }
@@ -128,10 +127,9 @@ type Bind struct {
 	Instance int
 }
 
-// Decide compares claims with pools. It has no Works for groups with a Work that is not
-// finished, or was finished after LKE was asked: the view may not show what that has
-// done. The Works and Binds it returns count as begun; Memory.Finish and Memory.Bound
-// end them.
+// Decide compares claims with pools. It returns no Work for a group whose last Work has not finished, or has
+// finished after the request for the view was sent, because the view may not show its effects. The returned Works
+// and Binds count as started; Memory.Finish and Memory.Bound end them.
 func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	d := Decision{Memory: memory.after(view, now)}
 	s := &scene{
@@ -174,8 +172,8 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 // reverted is how long a claim may be shown without the machine that was stored on it.
 const reverted = 10 * time.Second
 
-// rebind stores the machines again of claims that have lost their provider id: a user has restored an older
-// state or overwritten a newer one.
+// rebind stores the machines of claims again that have lost their provider id, because a user has restored an older
+// state or has overwritten a newer one.
 func (s *scene) rebind(d *Decision) {
 	groups := map[int]string{}
 	for _, p := range s.Pools {
@@ -193,7 +191,7 @@ func (s *scene) rebind(d *Decision) {
 			continue
 		}
 		if s.now.Sub(a.at) < reverted {
-			d.Waiting = true // perhaps it is not stored
+			d.Waiting = true // it may not be stored
 			continue
 		}
 		s.memory.assigned[c.UID] = assignment{instance: a.instance, at: a.at, underway: true}
@@ -201,8 +199,7 @@ func (s *scene) rebind(d *Decision) {
 	}
 }
 
-// begin drops the works of groups in motion, which cannot be begun now, and marks the rest as
-// begun.
+// begin removes the works of groups that have a Work in progress, and marks the others as started.
 func (d *Decision) begin(view View, now time.Time) {
 	m := &d.Memory
 	poolOf := map[string]int{}
@@ -225,8 +222,7 @@ func (d *Decision) begin(view View, now time.Time) {
 	d.Works = begun
 }
 
-// pollIn says when to poll LKE again: soon while a claim waits, less soon when the
-// wait is long.
+// pollIn sets when to poll LKE again: soon while a claim waits, and later if it has waited for long.
 func (d *Decision) pollIn(policy Policy, now time.Time) {
 	if !d.Waiting && len(d.Works) == 0 && d.Memory.idle() {
 		d.Memory.waitingSince, d.PollIn = time.Time{}, policy.Idle

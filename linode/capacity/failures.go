@@ -16,11 +16,11 @@ type Failure struct {
 	At   time.Time // by LKE's clock, in seconds
 }
 
-// doubted is how long a slot stays without an instance until it is asked whether LKE has written why.
+// doubted is how long a slot stays without an instance before LKE's events are read for the reason.
 const doubted = 30 * time.Second
 
-// Doubts returns since when failures may explain slots that stay without an instance, by LKE's clock, and false if
-// there is nothing to ask.
+// Doubts returns the time, by LKE's clock, since which failures may explain slots without an instance. It returns
+// false if no slot needs an explanation.
 func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 	for slot, after := range m.notBefore {
 		if m.unmade[slot] || m.ended[slot] || now.Sub(m.emptySince[slot]) < doubted {
@@ -33,10 +33,10 @@ func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 	return since, ask
 }
 
-// before is the latest time that is known to be before a slot which a view is the first to show was requested. It is by
-// LKE's clock, as the answers to lists have it, so that an old failure never seems to be about a new slot,
-// independent of our clock and of the duration of an answer. The first view of a process may show slots of
-// any age: only what is written from then on is about them. It is zero if that answer did not say its time.
+// before returns the latest time that is certainly before the request for a slot that the current view is the first
+// to show. It is by LKE's clock, as in the answers to lists, so that an old failure never seems to be about a new
+// slot, independent of our clock and of the duration of an answer. The first view of a process may show slots of
+// any age, so that only later failures are about them. It is zero if that answer had no time.
 func (s *scene) before(old Memory) time.Time {
 	if old.started.IsZero() {
 		return s.Shown
@@ -44,8 +44,8 @@ func (s *scene) before(old Memory) time.Time {
 	return old.clock
 }
 
-// explain finds the slots of a group that LKE has said it cannot make. Each failure explains one slot of its pool: that
-// which was requested last before it.
+// explain finds the slots of a group that LKE has reported as failed. Each failure explains one slot of its pool:
+// the one that was requested last before it.
 func (s *scene) explain(g *group, old Memory) {
 	for _, p := range g.pools {
 		var doubtful []Slot
@@ -62,7 +62,7 @@ func (s *scene) explain(g *group, old Memory) {
 			}
 			s.memory.unmade[slot.ID] = old.unmade[slot.ID]
 			if after.IsZero() {
-				continue // the next view knows a time
+				continue // the next view has a time
 			}
 			s.memory.notBefore[slot.ID] = after
 			if !old.unmade[slot.ID] && s.now.Sub(s.memory.emptySince[slot.ID]) >= doubted {
@@ -86,8 +86,8 @@ func (s *scene) explain(g *group, old Memory) {
 	}
 }
 
-// forget forgets the failures that have explained a slot when they cannot explain another: all that exist were
-// requested later.
+// forget forgets the failures that have explained a slot and cannot explain another one, because all existing slots
+// were requested later.
 func (s *scene) forget() {
 	var oldest []time.Time
 	for _, after := range s.memory.notBefore {
@@ -103,7 +103,7 @@ func (s *scene) forget() {
 	})
 }
 
-// failures are those of the view, oldest first.
+// failures returns the failures of the view, oldest first.
 func (s *scene) failures() []Failure {
 	return slices.SortedFunc(slices.Values(s.Failures), func(a, b Failure) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))

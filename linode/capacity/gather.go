@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// scene is the input of one decision.
+// input is the input of one decision: the view, together with what Memory knows of it.
 type scene struct {
 	View
-	claims []Claim         // with what Memory knows of them
+	claims []Claim         // completed with what Memory knows
 	owner  map[int]Claim   // by instance
-	listed map[int]bool    // instances
-	living map[string]bool // slots whose Node is ready, or not because their host is maintained
-	memory *Memory         // the next one
+	listed map[int]bool    // instances that the view lists
+	living map[string]bool // slots whose Node is ready, or is not ready because its host is under maintenance
+	memory *Memory         // the Memory of the next decision
 	policy Policy
 	now    time.Time
 
-	listedLate map[int]time.Time // by pool that lists slots it has hidden: not before then were they asked for
+	listedLate map[int]time.Time // by pool, for pools that list slots that were hidden: their slots were requested no earlier than this
 }
 
 // group is one group's share of claims and slots.
 type group struct {
 	key         string
-	spec        Group // as the youngest claim has it
-	shape       Group // of a closed group: what its pools were created for
+	spec        Group // as the youngest claim describes it
+	shape       Group // for a closed group: the properties of its pools when they were created
 	youngest    Claim
 	pools       []Pool
-	demand      []Claim  // without a machine, oldest first
+	demand      []Claim  // claims without a machine, oldest first
 	cancelled   int      // claims that were released before they got a machine
 	ready       []Slot   // unowned, with an instance
-	empty       []Slot   // unowned, without one
+	empty       []Slot   // unowned, without an instance
 	inhabited   []Slot   // unowned, with a registered Node
-	deleting    []Slot   // unowned, and perhaps being deleted
-	hidden      int      // counted, and to be listed soon
+	deleting    []Slot   // unowned, and possibly being deleted
+	hidden      int      // number of slots that are counted and not listed yet
 	neverListed []Pool   // with slots that were never listed
-	release     []string // slots of released claims
-	undrained   []Slot   // of those, slots whose Node is still there and not drained
+	release     []string // slots of released claims, which can be deleted
+	undrained   []Slot   // slots of released claims whose Node still exists and is not drained
 }
 
 // gather sorts claims and slots into groups, in the order of their keys, and records since when each claim asks. Slots
@@ -101,13 +101,13 @@ func (g *group) sort() {
 	slices.Sort(g.release)
 }
 
-// closed ends the key of the pools that were changed so that their new nodes would
-// not be what the group in their tag asks for. They get none, and their unowned nodes
-// are deleted, until they are corrected. If that cannot be, their nodes drift.
+// closed is the suffix of the group's key for pools that were changed so that new nodes would not match the group
+// in their tag. Such pools get no nodes, and their unowned nodes are deleted, until the pools are corrected. If
+// they cannot be corrected, their nodes drift.
 const closed = " closed"
 
-// keyOf is the key of the group that a pool counts for. A pool whose tag was removed
-// is recognized by its nodes.
+// keyOf returns the key of the group that a pool belongs to. A pool whose tag was removed is recognized by its
+// nodes.
 func (s *scene) keyOf(p Pool, groups map[string]*group) string {
 	if p.Group != "" {
 		if g := groups[p.Group]; g != nil && g.spec.Plan != "" && p.Plan != "" && !g.spec.CanHold(p.Traits) {
@@ -126,14 +126,14 @@ func (s *scene) keyOf(p Pool, groups map[string]*group) string {
 
 func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) }
 
-// place files one slot of a pool.
+// place adds one slot of a pool to the group.
 func (g *group) place(s *scene, p Pool, slot Slot) {
 	asked := &s.memory.asked
-	going := asked.pools[p.ID].mayGo(s.now) // and the slot with it
+	going := asked.pools[p.ID].mayGo(s.now) // the slot would be deleted with its pool
 	mayAsk := !going && asked.slots[slot.ID].mayAsk(s.now)
 	if claim, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
-		// Karpenter drains the Node of a claim before it releases the machine, but for a claim
-		// whose provider id was overwritten.
+		// Karpenter drains the Node of a claim before it releases the machine, except for a claim whose provider id
+		// was overwritten.
 		switch n, inhabited := s.Nodes[slot.Instance]; {
 		case !claim.released:
 		case inhabited && !n.Leaving:
@@ -151,7 +151,7 @@ func (g *group) place(s *scene, p Pool, slot Slot) {
 	case slot.Instance == 0 && s.living[slot.ID]:
 		// The list lacks the machine that the Node runs on.
 	case !s.memory.noded[slot.Instance].IsZero():
-		// It was drained, and a kubelet joins once: no claim can have it.
+		// The Node was drained, and a kubelet joins only once, so no claim can use the instance.
 		g.deleting = append(g.deleting, slot)
 		if mayAsk {
 			g.release = append(g.release, slot.ID)
@@ -188,11 +188,11 @@ func earlier(since map[string]time.Time, id string, now time.Time) time.Time {
 	return now
 }
 
-// forgotten is how long an instance that had a Node is remembered though no list shows it.
+// forgotten is how long an instance that had a Node is remembered although no list shows it.
 const forgotten = time.Hour
 
-// rememberNodes remembers which instances had a registered Node: while they are listed, and for an
-// hour in any case, as a list may lack some of them.
+// rememberNodes remembers which instances had a registered Node: while they are listed, and for at least an hour,
+// because a list may lack some of them.
 func (s *scene) rememberNodes(old Memory) {
 	for instance, n := range s.Nodes {
 		s.living[n.Slot] = n.Slot != "" && !n.Leaving && (n.Ready || s.owner[instance].Maintained)

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// absence is since when no list shows a claim's machine, and when that was last reported.
+// absence is the time since which no list shows a claim's machine, and when it was last reported.
 type absence struct{ since, reported time.Time }
 
-// A machine is lost when it was missing in two lists that far apart: a list may be wrong
-// once, and longer where it lacks whole pools. A claim that is still there afterwards is
-// reported again.
+// A machine is lost if it is missing in two lists with at least this time between them: a single list may be wrong,
+// and lists that lack whole pools may be wrong for longer. A claim that still exists afterwards is reported again.
 const (
 	lostAfter         = 10 * time.Second
 	lostWithPoolAfter = time.Minute
 	lostAgain         = time.Minute
 )
 
-// rememberPools remembers which pool lists each machine, and of those of claims which listed it last.
+// rememberPools remembers which pool lists each machine. For machines of claims it remembers the pool that listed
+// them last.
 func (s *scene) rememberPools(old Memory) {
 	for _, c := range s.claims {
 		if pool, ok := old.lastSeen[c.Instance]; ok && c.Instance != 0 {
@@ -34,9 +34,8 @@ func (s *scene) rememberPools(old Memory) {
 	}
 }
 
-// mayBe reports whether LKE has the machine of a claim, or may have it in a slot that it
-// does not list: of the pool that listed it last, or, if no list ever did, of any pool
-// that can be the claim's.
+// mayBe reports whether LKE has, or may have, the machine of a claim. It may be in a slot that LKE does not list:
+// in the pool that listed it last, or, if no list ever did, in any pool that can be the claim's.
 //
 // Unverified: that a slot which was listed once stays listed until it is gone.
 func (s *scene) mayBe(c Claim) bool {
@@ -53,11 +52,11 @@ func (s *scene) mayBe(c Claim) bool {
 	})
 }
 
-// findLost finds claims whose machine is gone without having been released: a user deleted it,
-// or LKE recycled the node. The claim of another provider, whose machine no list has ever
-// shown, may have one that is not LKE's. A machine whose Node is ready exists, even if no list has it: a Node
-// whose machine is gone ceases to be ready within a minute. A machine whose host is maintained comes back, if LKE has not
-// given its slot to another instance.
+// findLost finds claims whose machine is gone without having been released, because a user deleted it, or LKE
+// recycled the node. It skips claims of another provider whose machine no list has ever shown, because the machine
+// may not belong to LKE. A machine whose Node is ready exists, even if no list has it: a Node whose machine is gone
+// ceases to be ready within a minute. A machine whose host is under maintenance comes back, unless LKE has given
+// its slot to another instance.
 func (s *scene) findLost(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || s.memory.assigned[c.UID].underway || s.mayBe(c) {
@@ -95,8 +94,8 @@ func (s *scene) empty(slot string) bool {
 	return slot != "" && slices.ContainsFunc(s.Pools, func(p Pool) bool { return slices.Contains(p.Slots, Slot{ID: slot}) })
 }
 
-// confirmGone records which released claims have no machine any more. LKE must have
-// been asked after the release, and nothing may change in the group meanwhile.
+// confirmGone records which released claims have no machine any more. The list must have been requested after the
+// release, and nothing may be changing in the group.
 func (s *scene) confirmGone(d *Decision) {
 	shrinking := map[string]bool{}
 	for _, w := range d.Works {

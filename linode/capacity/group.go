@@ -8,9 +8,8 @@ import (
 	"maps"
 )
 
-// Group is the identity of LKE node pools: everything that LKE gives to every node of a
-// pool, and the NodePool that asked for it. Slots of one group are interchangeable;
-// slots of two groups never are.
+// Group is the identity of LKE node pools: everything that LKE gives to each node of a pool, and the NodePool that
+// the pool is for. Slots of the same group are interchangeable; slots of different groups are not.
 type Group struct {
 	NodePool       string            `json:"nodePool"`
 	Plan           string            `json:"plan"`
@@ -20,8 +19,9 @@ type Group struct {
 	FirewallID     int               `json:"firewallID,omitempty"`
 	Version        string            `json:"version,omitempty"`
 	Tags           []string          `json:"tags,omitempty"` // not part of the identity
-	// InPlace are labels that change in place, with their current values; nil for a label that is removed. They are not part
-	// of the identity, and not stored: Labels may have the value of one that joined the list later.
+	// InPlace are labels that change in place, with their current values; nil for a label that is removed. They are
+	// not part of the identity, and are not stored. If a label started to change in place after the group was
+	// created, Labels still has its old value.
 	InPlace map[string]*string `json:"-"`
 }
 
@@ -33,7 +33,7 @@ type Taint struct {
 	Effect string `json:"effect"`
 }
 
-// PoolLabels are the labels that the pools of the group should have now.
+// PoolLabels returns the labels that the pools of the group should have now.
 func (g Group) PoolLabels() map[string]string {
 	if len(g.InPlace) == 0 {
 		return g.Labels
@@ -48,8 +48,8 @@ func (g Group) PoolLabels() map[string]string {
 	return labels
 }
 
-// Key is a digest of the identity, 16 hexadecimal digits. The order of taints
-// does not matter, and tags do not count: LKE changes them in place.
+// Key returns a digest of the identity, 16 hexadecimal digits. The order of taints does not matter, and tags do not
+// count, because LKE changes them in place.
 func (g Group) Key() string {
 	g.Tags = nil
 	g.Taints = sortedTaints(g.Taints)

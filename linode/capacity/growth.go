@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// replanned is how long a group whose plan type is out of stock does not grow: until
-// the cache shows the other plan types of its claims.
+// replanned is the pause of a group whose plan type is out of stock, until the cache shows the other plan types of
+// its claims.
 const replanned = 5 * time.Second
 
 // Grown records that all calls of a group's growth succeeded.
@@ -20,9 +20,9 @@ func (m *Memory) Grown(key string) {
 	put(&m.groups, key, g)
 }
 
-// GrowthFailed records that a call for so many nodes has failed, and keeps the group
-// from growing for a while. If there may be room for fewer, half as many are asked for
-// next. It returns the time of the next try, and whether there is no room for even one.
+// GrowthFailed records that a call for a number of nodes has failed, and pauses the growth of the group. If there
+// may be room for fewer nodes, half as many are requested next. It returns the length of the pause, and whether
+// there is no room for even one node.
 func (m *Memory) GrowthFailed(key string, nodes int, o Outcome, now time.Time) (hold time.Duration, exhausted bool) {
 	g := m.groups[key]
 	defer func() {
@@ -46,7 +46,7 @@ func (m *Memory) GrowthFailed(key string, nodes int, o Outcome, now time.Time) (
 	return growthPause(o, g.fails), true
 }
 
-// growthPause is how long a group does not grow after failures in a row.
+// growthPause returns how long a group does not grow after a number of consecutive failures.
 func growthPause(o Outcome, fails int) time.Duration {
 	if o == Unknown {
 		return min(backoff(5*time.Second, fails), time.Minute)
@@ -54,7 +54,7 @@ func growthPause(o Outcome, fails int) time.Duration {
 	return pauseAfter(o, fails)
 }
 
-// grow raises counts, lowest pool first, and makes new pools for the rest.
+// grow raises counts of pools, lowest pool id first, and creates pools for the remaining nodes.
 func (g *group) grow(s *scene, work *Work, missing int) {
 	if ration := s.memory.groups[g.key].ration; ration > 0 {
 		missing = min(missing, ration)
@@ -73,15 +73,16 @@ func (g *group) grow(s *scene, work *Work, missing int) {
 	}
 }
 
-// raised is the count to ask of a pool so that it gives some of the missing nodes, or its
-// own count where it is better left alone.
+// raised returns the count to request for a pool so that it provides some of the missing nodes, or its current
+// count if it must not grow.
 func (s *scene) raised(p Pool, missing int) (count int) {
 	asked := &s.memory.asked
 	if missing <= 0 || asked.pools[p.ID].mayGo(s.now) || s.now.Before(asked.shut[p.ID].until) {
 		return p.Count
 	}
 	if r, ok := asked.raises[p.ID]; ok {
-		// The same count or none: see raise. It is asked for where at least half of it is wanted.
+		// Only the same count may be requested again: see raise. It is, if at least half of the nodes are still
+		// missing.
 		if r.shown || r.gaveUp || s.now.Before(r.next) || 2*missing < r.count-p.Count {
 			return p.Count
 		}
@@ -93,15 +94,14 @@ func (s *scene) raised(p Pool, missing int) (count int) {
 	return max(p.Count, min(p.Count+missing, s.policy.PoolSize))
 }
 
-// mayBeLowered reports whether a call of an earlier process may still set the count of a pool.
-// While it may, a count that was raised could be lowered again, and LKE would take
-// machines away.
+// mayBeLowered reports whether a call of an earlier process may still set the count of a pool. If the pool grew
+// before that, the call could lower its count again, and LKE would delete machines.
 func (s *scene) mayBeLowered(p Pool) bool {
 	m := s.memory
 	return s.now.Sub(m.started) < lateness && !m.firstShown[p.ID].After(m.started)
 }
 
-// room is how many nodes the cluster can still get, after those on order.
+// room returns how many more nodes the cluster can get, in addition to those that are on order.
 func (s *scene) room() int {
 	if s.policy.ClusterSize == 0 {
 		return math.MaxInt

@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// hidden are the slots of a pool that LKE counts and does not list, as on Enterprise for
-// the first minute.
+// hidden are the slots of a pool that LKE counts and does not list. On Enterprise this lasts about a minute for new
+// slots.
 type hidden struct {
-	since  []time.Time // of each, oldest first
-	ended  int         // of those that are overdue: for how many a claim was ended
-	count  int         // of the pool
-	listed []Slot      // of the pool
-	before time.Time   // none of them was requested later than in the view after that, by LKE's clock
+	since  []time.Time // since when each is hidden, oldest first
+	ended  int         // number of overdue slots for which a claim was ended
+	count  int         // the count of the pool
+	listed []Slot      // the listed slots of the pool
+	before time.Time   // none of them was requested later than in the view after this time, by LKE's clock
 }
 
-// next brings it up to date: of those that were hidden the oldest are listed first, but for
-// those that are overdue anyway.
+// next updates the hidden slots to n. The oldest are listed first, except for overdue ones, which are never listed.
 func (h hidden) next(n int, timeout time.Duration, now time.Time) hidden {
 	since := slices.Clone(h.since)
 	for len(since) < n {
@@ -29,7 +28,7 @@ func (h hidden) next(n int, timeout time.Duration, now time.Time) hidden {
 	return hidden{since: since, ended: min(h.ended, overdue(since, timeout, now))}
 }
 
-// overdue is how many of them were not listed in time: they become no machine.
+// overdue returns how many of the slots were not listed in time and are given up.
 func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
 	n := 0
 	for n < len(since) && now.Sub(since[n]) >= timeout {
@@ -38,13 +37,13 @@ func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
 	return n
 }
 
-// rememberHidden brings the memory of hidden slots up to date.
+// rememberHidden updates the memory of hidden slots.
 func (s *scene) rememberHidden(old Memory) {
 	for _, p := range s.Pools {
 		last := old.hidden[p.ID]
 		h := last.next(p.hidden(), s.policy.SlotTimeout, s.now)
 		h.count, h.listed, h.before = p.Count, p.Slots, last.before
-		// If a slot is gone, another may have been asked for meanwhile.
+		// If a slot is gone, another one may have been requested since.
 		gone := slices.ContainsFunc(last.listed, func(slot Slot) bool {
 			return !slices.ContainsFunc(p.Slots, func(other Slot) bool { return other.ID == slot.ID })
 		})
@@ -59,7 +58,7 @@ func (s *scene) rememberHidden(old Memory) {
 	}
 }
 
-// overdue is how many hidden slots of a pool are overdue; fresh is how many are not.
+// overdue returns how many hidden slots of a pool are overdue; fresh returns how many are not.
 func (s *scene) overdue(p Pool) int {
 	return overdue(s.memory.hidden[p.ID].since, s.policy.SlotTimeout, s.now)
 }

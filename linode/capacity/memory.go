@@ -12,29 +12,29 @@ import (
 // Decide returns the next Memory and leaves its argument as it is. The methods
 // record events between two decisions; they are not safe for concurrent use.
 type Memory struct {
-	started      time.Time             // when LKE was asked for the first view
-	firstShown   map[int]time.Time     // by pool id: the view that first showed it
-	made         map[int]bool          // pools of which it is known which call made them
+	started      time.Time             // when the request for the first view was sent
+	firstShown   map[int]time.Time     // by pool id: when the request for the first view with the pool was sent
+	made         map[int]bool          // pools for which it is known which call created them
 	unownedSince map[string]time.Time  // by slot id
 	emptySince   map[string]time.Time  // by slot id, of slots without an instance
-	ended        map[string]bool       // slots without an instance for which a claim was ended
-	unmade       map[string]bool       // slots that LKE has said it cannot make
-	notBefore    map[string]time.Time  // by slot id, of those to be filled: failures before then are about others
-	spent        map[int]time.Time     // failures that have explained a slot, with their times
+	ended        map[string]bool       // slots for which a claim was ended because they got no instance
+	unmade       map[string]bool       // slots that LKE has reported as failed
+	notBefore    map[string]time.Time  // by slot id, for slots without an instance: earlier failures are about other slots
+	spent        map[int]time.Time     // failures that have explained a slot, by id, with their times
 	clock        time.Time             // when LKE answered with the last view, by its own clock
 	hidden       map[int]hidden        // by pool id: slots that are counted and not listed
-	lastSeen     map[int]int           // by instance: the pool that lists it, or, of a claim's, listed it last
-	noded        map[int]time.Time     // instances that had a registered Node, and when last
+	lastSeen     map[int]int           // by instance: the pool that lists it; for machines of claims the one that listed it last
+	noded        map[int]time.Time     // instances that had a registered Node, with the last time
 	corrected    map[int]attempt       // by pool id
 	unjoined     map[int]unjoined      // by instance, of claims
 	lost         map[string]absence    // claims whose machine is in no list
-	reported     map[string]bool       // what was reported, by the slot or claim that it is about
+	reported     map[string]bool       // slots or claims about which something was reported
 	asking       map[string]asking     // claims without a machine
 	assigned     map[string]assignment // machines of claims, which the view may not show yet
-	released     map[string]time.Time  // claims whose machine may go, since when
-	gone         map[string]bool       // released claims whose machine is surely gone
+	released     map[string]time.Time  // claims whose machine may be deleted, with the time of the release
+	gone         map[string]bool       // released claims whose machine is certainly gone
 	groups       map[string]motion     // by the group's key
-	asked        asked                 // calls whose effect is still to come
+	asked        asked                 // calls whose effect may be still to come
 	waitingSince time.Time             // since when some claim has always been waiting
 }
 
@@ -45,24 +45,24 @@ type assignment struct {
 	underway bool      // it is being stored
 }
 
-// asking is since when a claim asks for a machine of a group. Its group changes with its plan type.
+// asking is the time since which a claim waits for a machine of a group. Its group changes with its plan type.
 type asking struct {
 	key   string
 	since time.Time
 }
 
-// motion says whether a group's pools are being changed, and how it may grow.
+// motion is the state of a group: whether its pools are being changed, and how it may grow.
 type motion struct {
 	busy   bool
 	rested time.Time // when the last Work was finished
-	hold   time.Time // no growth before
-	fails  int       // how often growth has failed in a row
-	ration int       // no more nodes than that at once; 0: any number
-	eased  bool      // the last growth under the ration has passed
+	hold   time.Time // no growth before this time
+	fails  int       // number of consecutive failures
+	ration int       // the largest number of nodes to request at once; 0 means any number
+	eased  bool      // the last growth under the ration has succeeded
 }
 
-// Release records that the machine of a claim may go. It reports whether this is
-// the first call for the claim, and whether the machine is surely gone.
+// Release records that the machine of a claim may be deleted. It reports whether this is the first call for the
+// claim, and whether the machine is certainly gone.
 func (m *Memory) Release(uid string, now time.Time) (first, gone bool) {
 	if _, again := m.released[uid]; again {
 		return false, m.gone[uid]
@@ -71,13 +71,13 @@ func (m *Memory) Release(uid string, now time.Time) (first, gone bool) {
 	return true, m.gone[uid]
 }
 
-// Bound records that a Bind was stored, before a view shows it, that it was not, or that it is not known. The machine
-// stays the claim's, and is bound to it again if it still waits for such a one.
+// Bound records the result of storing a Bind before a view shows it: it was stored, it was not, or the result is
+// unknown. The machine stays assigned to the claim, and is bound again if the claim still waits for such a machine.
 func (m *Memory) Bound(b Bind, now time.Time) {
 	put(&m.assigned, b.UID, assignment{instance: b.Instance, at: now})
 }
 
-// Holders returns the claims whose machines those are, in order.
+// Holders returns the claims to which the machines belong, sorted.
 func (m *Memory) Holders(machines map[int]bool) (uids []string) {
 	for uid, a := range m.assigned {
 		if machines[a.instance] {
@@ -91,8 +91,8 @@ func (m *Memory) Holders(machines map[int]bool) (uids []string) {
 // Assigned returns the machine of a claim; 0 if it has none.
 func (m *Memory) Assigned(uid string) int { return m.assigned[uid].instance }
 
-// StoredAgainIn is how long a claim that has a machine may still be shown without it,
-// until Decide has the machine stored again; 0 for a claim that has none.
+// StoredAgainIn returns how long Decide waits before it stores the machine of a claim again that is shown without
+// it; 0 for a claim without a machine.
 func (m *Memory) StoredAgainIn(uid string, now time.Time) time.Duration {
 	switch a, ok := m.assigned[uid]; {
 	case !ok:
@@ -118,7 +118,7 @@ func (m *Memory) moving(key string, asked time.Time) bool {
 	return g.busy || g.rested.After(asked)
 }
 
-// idle reports whether no call can still take effect.
+// idle reports whether no call can take effect any more.
 func (m *Memory) idle() bool {
 	for uid := range m.released {
 		if !m.gone[uid] {
@@ -128,9 +128,8 @@ func (m *Memory) idle() bool {
 	return len(m.lost) == 0 && !m.asked.open()
 }
 
-// after returns the Memory for the next decision, without the claims that the view
-// does not show any more. What Decide finds out about slots and pools is still to
-// be filled in.
+// after returns the Memory for the next decision, without claims that the view does not show any more. Decide adds
+// what it finds out about slots and pools.
 func (m *Memory) after(view View, now time.Time) Memory {
 	next := Memory{
 		started: m.started, firstShown: m.firstShown, made: m.made,
@@ -177,8 +176,8 @@ func (m *Memory) complete(claims []Claim) []Claim {
 	return out
 }
 
-// report reports whether something is to be reported, and notes that it was. What old
-// reports were about and does not come up again is forgotten.
+// report returns true the first time that something is reported, and remembers it. Old reports are forgotten if
+// their subject does not come up again.
 func (m *Memory) report(old Memory, about string) bool {
 	m.reported[about] = true
 	return !old.reported[about]

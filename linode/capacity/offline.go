@@ -6,23 +6,25 @@ import (
 	"time"
 )
 
-// A machine of a claim that has not become a Node is checked after a minute. If it is offline in all looks of five
-// minutes, it is lost: it never boots, as people have seen on LKE, and Karpenter would wait for it for fifteen.
+// A machine of a claim that has not become a Node is checked after a minute. If it is offline in all checks of five
+// minutes, it is lost: users have seen machines on LKE that never boot, and Karpenter would wait fifteen minutes
+// for them.
 //
 // Unverified: that no Linode of LKE that is offline for so long boots later.
 const (
 	lookedAt   = time.Minute
 	offlineFor = 5 * time.Minute
-	looksMost  = 100 // that one request names
+	looksMost  = 100 // the most that one request can name
 )
 
-// unjoined is a machine of a claim that has not become a Node. After a restart its times restarts.
+// unjoined is a machine of a claim that has not become a Node. A restart of the controller resets its times.
 type unjoined struct {
 	since   time.Time // when it was first shown
-	offline time.Time // when a look first found it so; zero if the last one did not
+	offline time.Time // time of the first of the latest checks that found it offline; zero if the last one did not
 }
 
-// Unjoined returns the machines that may be offline, those that have not become a Node for the longest time first.
+// Unjoined returns the machines that must be checked, starting with those that have waited longest to become a
+// Node.
 func (m *Memory) Unjoined(now time.Time) (instances []int) {
 	for instance, u := range m.unjoined {
 		if now.Sub(u.since) >= lookedAt {
@@ -35,8 +37,9 @@ func (m *Memory) Unjoined(now time.Time) (instances []int) {
 	return instances[:min(len(instances), looksMost)]
 }
 
-// lookAfter finds claims whose machine stays offline and has never become a Node. One that was powered off
-// after it had joined stays theirs. The five minutes start when its host is not maintained any more.
+// lookAfter finds claims whose machine stays offline and has never become a Node. A machine that was powered off
+// after it had joined stays assigned. For a machine whose host is under maintenance, the five minutes start after
+// the maintenance.
 func (s *scene) lookAfter(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || c.released || c.Registered || s.memory.assigned[c.UID].underway ||

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// compare looks for the effects of what was requested in a view. It returns, by group, how
-// many nodes were granted and have not come: those are as good as out of stock.
+// compare looks in a view for the effects of calls. It returns, by group, how many nodes were granted and have not
+// come, which means that they are out of stock.
 func (m *Memory) compare(view View, now time.Time) (missed map[string]int) {
 	missed = map[string]int{}
 	pools := make(map[int]Pool, len(view.Pools))
@@ -55,7 +55,7 @@ func (m *Memory) meet(view View) {
 	}
 }
 
-// deletionsShown ends the deletions of what is not listed any more.
+// deletionsShown ends the deletions of slots and pools that are not listed any more.
 func (m *Memory) deletionsShown(slots map[string]bool, pools map[int]Pool, asked time.Time) {
 	for id, d := range m.asked.slots {
 		if d.underway || slots[id] || !asked.After(d.answered) {
@@ -74,9 +74,8 @@ func (m *Memory) deletionsShown(slots map[string]bool, pools map[int]Pool, asked
 	}
 }
 
-// raiseShown compares a pool with the count that was requested. If that does not come
-// in time, the pool is left alone for a while; it returns how many nodes were granted
-// and have not come.
+// raiseShown compares a pool with the count that was requested. If the pool does not reach the count in time, it is
+// paused; the result is how many nodes were granted and have not come.
 func (m *Memory) raiseShown(p Pool, r raise, now time.Time) (missed int) {
 	r.shown = r.shown || p.Count+r.dropped >= r.count
 	over := !now.Before(r.ceiling)
@@ -99,9 +98,8 @@ func (m *Memory) raiseShown(p Pool, r raise, now time.Time) (missed int) {
 	return missed
 }
 
-// creationShown reports whether a pool that was asked for is listed, or does not come any
-// more. An answer that was lost has not said which pool it is: it is one that no other
-// made and that was not there before.
+// creationShown reports whether a requested pool is listed, or will not come any more. If the answer was lost and
+// the id is unknown, it is a pool that did not exist before and that no other call created.
 func (m *Memory) creationShown(c creation, pools []Pool, now time.Time) bool {
 	for _, p := range pools {
 		mine := p.ID == c.pool
@@ -116,7 +114,7 @@ func (m *Memory) creationShown(c creation, pools []Pool, now time.Time) bool {
 	if now.Sub(c.answered) < lateness {
 		return false
 	}
-	if c.pool != 0 { // it was answered with success, and nothing came of it
+	if c.pool != 0 { // the call succeeded, and the pool does not exist
 		g := m.groups[c.key]
 		g.fails++
 		g.hold = now.Add(backoff(10*time.Second, g.fails))
@@ -125,8 +123,7 @@ func (m *Memory) creationShown(c creation, pools []Pool, now time.Time) bool {
 	return true
 }
 
-// coming is how many slots of a group's pools are on their way and not counted by LKE
-// yet.
+// coming returns how many slots of a group's pools were requested and are not counted by LKE yet.
 func (m *Memory) coming(key string, pools []Pool, now time.Time) (n int) {
 	for _, c := range m.asked.creations {
 		if c.key == key {
@@ -139,7 +136,7 @@ func (m *Memory) coming(key string, pools []Pool, now time.Time) (n int) {
 	return n
 }
 
-// pending is how many slots a raise may still add, while it is not asked for again.
+// pending returns how many slots a raise may still add while it is not sent again.
 func (r raise) pending(p Pool, now time.Time) int {
 	if r.shown || r.gaveUp || !now.Before(r.next) {
 		return 0

@@ -4,38 +4,38 @@ package capacity
 type Node struct {
 	Name         string
 	NodePool     string
-	Slot         string // that it is named after
-	Ready        bool   // its kubelet answers: the machine is there, even if LKE does not list it
-	Leaving      bool   // it is being deleted, and so drained
-	MayBeDeleted bool   // a user allows its deletion though no claim owns it
-	Kept         bool   // it was reported that it stays until a user does
+	Slot         string // the slot in its name
+	Ready        bool   // its kubelet reports: the machine exists, even if LKE does not list it
+	Leaving      bool   // it is being deleted, and drained
+	MayBeDeleted bool   // a user allows its deletion although no claim owns it
+	Kept         bool   // it was reported that it stays until a user decides
 }
 
-// Drain is an instance that no claim owns and whose Node is to be deleted, so that
-// Karpenter drains it. The instance goes when the Node is gone.
+// Drain is an instance that no claim owns and whose Node must be deleted, so that Karpenter drains it. The instance
+// is deleted after the Node.
 type Drain struct {
 	Instance int
 	Node     string
 }
 
-// Kept is an instance that no claim owns and that stays until a user decides what should happen to it. Each
-// is reported once.
+// Kept is an instance that no claim owns and that stays until a user decides what to do with it. Each is reported
+// once.
 type Kept struct {
 	Pool     int
 	Plan     string
 	Slot     string
 	Instance int
-	Node     string // its registered Node; "" where LKE's pool is another provider's
+	Node     string // its registered Node; "" if the pool belongs to another provider
 	NodePool string
 }
 
-// few is how many machines with pods on them may lose their claims at once, for it to look
-// deliberate: more look like a restore of the cluster without its NodeClaims.
+// few is how many machines with pods may lose their claims at the same time and still be drained. If there are
+// more, the cluster was probably restored without its NodeClaims.
 const few = 3
 
-// drainUnowned drains the machines with registered Nodes that no claim owns, for longer than the
-// grace period. More than a few at once stay, but for those which a person lets go;
-// each stays however many are left.
+// drainUnowned drains the machines with registered Nodes that no claim has owned for longer than the grace period.
+// If there are more than a few at once, they stay, except for those that a user releases; each stays until then,
+// even if few are left.
 func (s *scene) drainUnowned(d *Decision, groups []*group, old Memory) {
 	many := 0
 	for _, g := range groups {
@@ -79,9 +79,8 @@ func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
 	}
 }
 
-// reportUnowned reports the instances that no claim owns of pools that another provider has made
-// for its own claims, or that have lost the tag of their group: they cost money, and no controller here
-// may delete them.
+// reportUnowned reports the instances without a claim in pools that another provider has created for its own
+// claims, or that have lost the tag of their group. They cost money, and this controller must not delete them.
 func (s *scene) reportUnowned(d *Decision, old Memory) {
 	for _, p := range s.Pools {
 		if p.Group != "" || !p.Adopted && p.NodePool == "" {

@@ -9,16 +9,16 @@ import (
 type Work struct {
 	Key         string
 	Group       Group        // zero if only deletions are left
-	Corrections []Correction // corrections of pools
+	Corrections []Correction // changes of pools in place
 	Grow        []Grow       // of existing pools
-	Create      []int        // counts of pools to make
-	For         []string     // claims that have no slot yet, oldest first; Grow and Create are for the first of them
+	Create      []int        // node counts of pools to create
+	For         []string     // claims without a slot, oldest first; Grow and Create are for the first of them
 	DeleteSlots []string
 	DeletePools []int
-	// Unserved claims wait for machines that did not come in time and get none. The plan type must
-	// not be chosen for a while.
+	// Unserved claims wait for machines that did not come in time, and do not get one. Their plan type must not be
+	// chosen for a while.
 	Unserved []string
-	// Unmade are their slots whose nodes LKE has reported that it cannot create.
+	// Unmade are slots of these claims for which LKE has reported that it cannot create the node.
 	Unmade []string
 }
 
@@ -26,10 +26,10 @@ type Work struct {
 type Grow struct {
 	Pool  int
 	Count int // the new count
-	By    int // how much more that is
+	By    int // the difference to the old count
 }
 
-// Served are the claims that Grow and Create are for.
+// Served returns the claims that Grow and Create are for.
 func (w Work) Served() []string {
 	n := 0
 	for _, g := range w.Grow {
@@ -45,12 +45,11 @@ func (w Work) idle() bool {
 	return len(w.Corrections)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Unserved) == 0
 }
 
-// deletionsAtOnce bounds the slots that one Work deletes: while it continues, the group
-// does not grow.
+// deletionsAtOnce is the largest number of slots that one Work deletes, because the group does not grow until the
+// Work has finished.
 const deletionsAtOnce = 24
 
-// decide binds what it can and returns the rest as work for LKE. Of the nodes that the
-// cluster has room for it takes what it needs.
+// decide binds machines, and returns the rest as work for LKE. It reduces room by the nodes that it requests.
 func (g *group) decide(s *scene, d *Decision, missed int, room *int) Work {
 	work := Work{Key: g.key, Group: g.spec, DeleteSlots: g.release}
 	g.bind(d, s.memory)
@@ -93,10 +92,11 @@ func (g *group) bind(d *Decision, m *Memory) {
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
 
-// endSlots ends slots that got no instance in time, that LKE reported as failed, were never listed, or were
-// granted and never counted, and with each of them, once, the youngest claim that has waited for as long as the slot
-// may take. A failure ends the youngest of all claims: it is about the plan type. Claims that have not waited as long,
-// such as the next one after a lost machine whose slot stays empty, get another slot.
+// endSlots gives up slots that got no instance in time, that LKE reported as failed, that were never listed, or
+// that were granted and never counted. For each of them it ends, once, the youngest claim that has waited for at
+// least the time that a slot may take. For a failure it ends the youngest of all claims, because a failure is about
+// the plan type. Claims that have not waited as long, such as the one that replaces a lost machine while the empty
+// slot is still listed, get another slot.
 func (g *group) endSlots(s *scene, work *Work, uncounted int) {
 	var waiting []Slot
 	overdue := 0
@@ -138,7 +138,7 @@ func (g *group) endSlots(s *scene, work *Work, uncounted int) {
 	}
 }
 
-// endClaims ends the n youngest of the claims that have waited for at least so long.
+// endClaims ends the n youngest claims that have waited for at least a time.
 func (g *group) endClaims(s *scene, work *Work, n int, waited time.Duration) {
 	for i := len(g.demand) - 1; i >= 0 && n > 0; i-- {
 		if c := g.demand[i]; s.now.Sub(s.memory.asking[c.UID].since) >= waited {
@@ -149,9 +149,8 @@ func (g *group) endClaims(s *scene, work *Work, n int, waited time.Duration) {
 	}
 }
 
-// shrink deletes unowned slots that no claim waits for: as many as claims were
-// cancelled at once, the others when their grace period is over. Slots without
-// an instance go first: they cost nothing yet.
+// shrink deletes unowned slots that no claim waits for: as many as claims were cancelled immediately, and the
+// others when their grace period is over. Slots without an instance go first, because they cost nothing yet.
 func (g *group) shrink(s *scene, work *Work, surplus int) {
 	atOnce := g.cancelled
 	for _, slot := range slices.Concat(g.empty, g.ready) {
@@ -174,9 +173,9 @@ func (g *group) shrink(s *scene, work *Work, surplus int) {
 	}
 }
 
-// wholePools replaces the deletion of every slot of a pool that does not grow by the
-// deletion of the pool. LKE keeps no empty pools, so the last slot does not go as a slot. A
-// pool that is not ours goes if each of its slots was a claim's.
+// wholePools deletes a pool at once, in place of each of its slots, if the pool does not grow. LKE keeps no empty
+// pools, so the last slot cannot be deleted as a slot. A pool that is not lkeplan's is deleted if each of its slots
+// belonged to a claim.
 //
 // Unverified: that to delete a pool is the same as to delete its last slot.
 func (g *group) wholePools(s *scene, work *Work) {

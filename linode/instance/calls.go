@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 )
 
-// callTimeout bounds a call with its wait for the rate limit. It must be shorter than Policy.Late: a call
+// callTimeout limits a call, including its wait for the rate limit. It must be shorter than Policy.Late: a call
 // that is not sent by then was not carried out.
 const callTimeout = time.Minute
 
@@ -51,8 +51,8 @@ func (c *syncer) end(ctx context.Context, uids []string, why Reason) {
 	}
 }
 
-// drain drains the Node of an orphan. A claim that has come back, as in a restore, keeps it; a
-// cache may not show that claim yet. Its Node is called as the machine is labelled.
+// drain drains the Node of an orphan. If its claim has come back, as after a restore, the Node stays; therefore the
+// claims are read live. The name of the Node is the label of the machine.
 func (c *syncer) drain(ctx context.Context, d decide.Drain) error {
 	if owned, _, err := c.cfg.Cluster.InUse(ctx, d.Machine, d.Node); err != nil || owned {
 		return err
@@ -106,7 +106,7 @@ func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int
 		return 0, decide.Refused, fmt.Errorf("say what Linode %s is made from: %w", order.Label, err)
 	}
 	spec.Label, spec.Tags = order.Label, append(slices.Clone(spec.Tags), c.cfg.Tag)
-	o = decide.Unknown // from here on it may be created
+	o = decide.Unknown // the machine may exist from here on
 	made, err := c.cfg.Linode.CreateInstance(ctx, spec)
 	switch api.ClassOf(err) {
 	case api.ClassNone:
@@ -117,8 +117,8 @@ func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int
 	return 0, outcomeOf(err), err
 }
 
-// holder finds the machine that has a label already. If none is found, it may have been
-// deleted a moment ago, or the list lacks it: the call is sent again later.
+// holder finds the machine that already has a label. If there is none, it may have just been deleted, or the list
+// lacks it, and the call is sent again later.
 func (c *syncer) holder(ctx context.Context, label string, taken error) (int, decide.Outcome, error) {
 	i, found, err := c.cfg.Linode.InstanceLabelled(ctx, label)
 	switch {
@@ -132,7 +132,7 @@ func (c *syncer) holder(ctx context.Context, label string, taken error) (int, de
 	return i.ID, decide.Done, nil
 }
 
-// outcomeOf classifies the error of a call. A refused token is refused for all calls.
+// outcomeOf classifies the error of a call. A refused token is an error of all calls.
 func outcomeOf(err error) decide.Outcome {
 	switch api.ClassOf(err) {
 	case api.ClassNone:
@@ -185,8 +185,9 @@ func (c *syncer) delete(ctx context.Context, order decide.Delete) {
 // errChanged is why a Linode does not count as the one that was created.
 var errChanged = errors.New("its label and its tag were changed after it was created")
 
-// deleteMachine deletes a machine, if it is the one that is meant. It is Done when Linode no longer has it,
-// not when Linode has accepted the deletion: the decision asks again until then.
+// deleteMachine deletes a machine, if its id still belongs to the machine of the order. The outcome is Done only
+// when Linode does not have it any more, not when Linode has accepted the deletion; the decision repeats the call
+// until then.
 func (c *syncer) deleteMachine(ctx context.Context, order decide.Delete) (outcome decide.Outcome, err error) {
 	outcome = decide.Unknown
 	defer loop.Catch(c.cfg.Log, &err)

@@ -29,7 +29,7 @@ type Account interface {
 	PlacementGroups(ctx context.Context) ([]api.PlacementGroup, error)
 }
 
-// Classes are linode's Rules of classes in instance mode.
+// Classes implements linode.Rules for instance mode.
 type Classes struct {
 	account Account
 	region  string
@@ -39,8 +39,8 @@ type Classes struct {
 	answers map[string]answer // by class
 }
 
-// answer is the resolved references of a class, and how long they count: the objects come and go without an
-// event, and a class is checked whenever one of its nodes joins.
+// answer has the resolved references of a class, and how long they are kept: the objects change without an event,
+// and a class is checked whenever one of its nodes joins.
 type answer struct {
 	of    string // the references in the class
 	until time.Time
@@ -48,7 +48,7 @@ type answer struct {
 	err   error
 }
 
-// How long an answer counts. The classes are checked again a little later without an event.
+// How long an answer is kept. The classes are checked again a little later without an event.
 const (
 	foundFor  = 9 * time.Minute
 	failedFor = 50 * time.Second
@@ -80,11 +80,11 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	if err != nil && !known(class) {
 		return "its references could not be resolved yet: " + err.Error()
 	}
-	return "" // earlier results stay valid while Linode does not answer
+	return "" // the last results stay valid while Linode does not answer
 }
 
-// known reports whether the current references of a class were resolved: a machine that is created from
-// earlier references would count as one of the new class.
+// known reports whether the current references of a class are resolved: a machine that is created from earlier
+// references would count as a machine of the new class.
 func known(class *linodev1alpha1.LinodeNodeClass) bool {
 	spec, found := class.Spec, class.Status.Selected
 	by := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
@@ -108,8 +108,8 @@ func known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return true
 }
 
-// UpdateStatus implements linode.Rules: it writes the resolved references. While Linode does not answer,
-// earlier results stay; without them the class is not used.
+// UpdateStatus implements linode.Rules: it writes the resolved references. While Linode does not answer, earlier
+// results stay; a class without results is not used.
 func (c *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	if found, err := c.ask(ctx, class); err == nil {
 		class.Status.Selected = &found
@@ -137,7 +137,7 @@ func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass
 	return found, err
 }
 
-// notThere is a reference of a class to an object that the account does not have.
+// notThere is the error for a reference of a class to an object that the account does not have.
 type notThere struct{ field, text string }
 
 func (n *notThere) Error() string { return "spec." + n.field + ": " + n.text }
@@ -196,7 +196,7 @@ func (f *finder) image(ctx context.Context) error {
 			"in %s and has cloud-init", by, f.region)
 	}
 	if slices.ContainsFunc(images, func(i api.Image) bool { return i.ID == f.found.Image }) {
-		return nil // it stays: no node is replaced because a label has moved
+		return nil // it stays, so that no node is replaced because a label was moved
 	}
 	newest := slices.MaxFunc(images, func(a, b api.Image) int {
 		return ptr.Deref(a.Created, time.Time{}).Compare(ptr.Deref(b.Created, time.Time{}))
@@ -205,7 +205,7 @@ func (f *finder) image(ctx context.Context) error {
 	return nil
 }
 
-// bootable says why a machine with an image cannot join a cluster.
+// bootable says why a machine with an image cannot join a cluster; nil if it can.
 func (c *Classes) bootable(field string, i api.Image) error {
 	here := func(r linodego.ImageRegion) bool { return r.Region == c.region }
 	switch {
@@ -244,7 +244,7 @@ func (f *finder) firewall(ctx context.Context) error {
 	return nil
 }
 
-// vpc finds VPC and subnet.
+// vpc finds the VPC and the subnet.
 func (f *finder) vpc(ctx context.Context) error {
 	id, subnet := ptr.Deref(f.spec.VPCID, 0), ptr.Deref(f.spec.SubnetID, 0)
 	if id == 0 && f.found.By.VPC == "" {
@@ -270,12 +270,12 @@ func (f *finder) vpc(ctx context.Context) error {
 	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, f.found.By.VPC), f.region)
 }
 
-// groupSize is how many Linodes a placement group takes.
+// groupSize is how many Linodes a placement group can have.
 //
 // Unverified: that it takes five, which is what the documents of Linode say.
 const groupSize = 5
 
-// group finds the placement group, and how many Linodes it takes.
+// group finds the placement group, and how many Linodes it can have.
 func (f *finder) group(ctx context.Context) error {
 	id := ptr.Deref(f.spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
 	if id == 0 && f.found.By.PlacementGroup == "" {

@@ -50,7 +50,7 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 	return all, nodes, nil
 }
 
-// read is a claim that has or waits for a machine; false for others.
+// read converts a claim that has or waits for a machine; it returns false for others.
 func read(nc *karpv1.NodeClaim) (decide.Claim, bool) {
 	if !nodeclaim.Managed(nc) {
 		return decide.Claim{}, false
@@ -111,7 +111,7 @@ func (c cluster) Bind(ctx context.Context, b decide.Bind) error {
 		return err
 	}
 	c.bound(nc)
-	if err := c.renew(ctx, nc); err != nil { // it may have waited for long
+	if err := c.renew(ctx, nc); err != nil { // it may have waited for a long time
 		c.cfg.Log.Warn("a machine has less time to join", "nodeclaim", nc.Name, "error", err)
 	}
 	return nil
@@ -172,7 +172,7 @@ func (c cluster) End(ctx context.Context, uid string, why Reason) error {
 	return c.claims.DeleteUnserved(ctx, &live, reason)
 }
 
-// Keep implements claimStore.
+// Keep implements claimStore: it reports a machine that stays without a claim.
 func (c cluster) Keep(machine int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -191,8 +191,8 @@ func (c cluster) Keep(machine int) {
 	}
 }
 
-// closer wraps Linode's API for the syncer. A plan that is closed to the account is not offered for hours,
-// even if the claim that requested it is gone.
+// closer wraps the Linode API for the syncer. If a plan is closed to the account, it is not offered for hours, even
+// if the claim that requested it is gone.
 type closer struct {
 	API
 	types *instancetype.Set
@@ -234,11 +234,11 @@ func (i cluster) Undeleted(ctx context.Context, order decide.Delete, err error) 
 		i.cfg.Log.Warn("could not note that a machine is not deleted", "claim", order.UID, "error", err)
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		delete(i.notified, order.UID+text) // it is noted at the next try
+		delete(i.notified, order.UID+text) // report it at the next try
 	}
 }
 
-// planOf is the plan type of a machine; "" if it is not known any more.
+// planOf returns the plan type of a machine; "" if unknown.
 func (i cluster) planOf(ctx context.Context, order decide.Delete) string {
 	all, _ := i.list.Last()
 	if one := byID(all, order.Machine); one != nil {
@@ -251,7 +251,7 @@ func (i cluster) planOf(ctx context.Context, order decide.Delete) string {
 	return nodeclaim.PlanOf(nc)
 }
 
-// WarnUnconfirmed writes an event on claims that stay though Linode does not list their machines.
+// WarnUnconfirmed writes an event on claims that stay although Linode does not list their machines.
 func (i cluster) WarnUnconfirmed(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
 		if i.shouldNotify(uid, "unconfirmed") {
@@ -278,8 +278,8 @@ func (i *Machines) shouldNotify(uid, text string) bool {
 	return true
 }
 
-// Karpenter deletes a claim whose Node has not registered 15 minutes after the condition Registered was last
-// set. Only a create that waits for the rate limit restarts that time.
+// Karpenter deletes a claim whose Node has not registered within 15 minutes after the condition Registered was last
+// set. Only waiting for the rate limit of creates restarts that time.
 
 // Queued restarts the time of claims that wait for the rate limit.
 func (i cluster) Queued(ctx context.Context, uids []string) error {
@@ -295,7 +295,7 @@ func (i cluster) Queued(ctx context.Context, uids []string) error {
 	return nil
 }
 
-// renew restarts Karpenter's time for a claim to register.
+// renew restarts the time that Karpenter gives a claim to register.
 func (i *Machines) renew(ctx context.Context, nc *karpv1.NodeClaim) error {
 	extended, err := nodeclaim.Extend(ctx, i.cfg.Client, nc)
 	if err != nil {

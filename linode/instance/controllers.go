@@ -13,7 +13,7 @@ import (
 )
 
 // Trigger lists Linodes soon after a NodeClaim starts to wait for a machine, and runs the Machines while this
-// process leads.
+// process is the leader.
 type Trigger struct{ instances *Machines }
 
 // NewTrigger returns the controller.
@@ -30,8 +30,8 @@ func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) 
 	return ctrl.Result{}, nil
 }
 
-// Ours reports whether a Node is of a Linode of the cluster, and says what its plan type has:
-// not where its class has the kubelet or the disks take a share of it.
+// Ours reports whether a Node belongs to a Linode of the cluster, and whether it has the resources of its plan
+// type: it has less if its class reserves resources for the kubelet or makes its disk smaller.
 func (i *Machines) Ours(node client.Object) bool {
 	if !i.cfg.Identity.IsNode(node.GetName()) {
 		return false
@@ -40,9 +40,8 @@ func (i *Machines) Ours(node client.Object) bool {
 	return err == nil && nc != nil && plain(nc)
 }
 
-// claimOfNode is the claim of a Node's machine; nil if it has none, or where the Node has
-// another name than its machine gives it: a kubelet writes the provider id itself, and could
-// name another's machine.
+// claimOfNode returns the claim of a Node's machine. It returns nil if there is none, or if the name of the Node is
+// not that of its machine: a kubelet writes the provider id, and could name another machine.
 func (i *Machines) claimOfNode(ctx context.Context, o client.Object) (*karpv1.NodeClaim, error) {
 	node, ok := o.(*corev1.Node)
 	if !ok || node.Spec.ProviderID == "" {
@@ -56,8 +55,8 @@ func (i *Machines) claimOfNode(ctx context.Context, o client.Object) (*karpv1.No
 	return &list.Items[0], nil
 }
 
-// Rejoiner makes Karpenter register a Node again that was removed and that its kubelet recreated: the Node
-// has the taints with which a kubelet registers, and Karpenter removes them only once for each claim.
+// Rejoiner makes Karpenter register a Node again that was deleted and that its kubelet has recreated: the Node has
+// the taints with which a kubelet registers, and Karpenter removes them only once for each claim.
 type Rejoiner struct{ instances *Machines }
 
 // NewRejoiner returns the controller.

@@ -17,12 +17,12 @@ import (
 
 // Identity distinguishes the Linodes of one cluster from all others.
 type Identity struct {
-	Name string // of the cluster, the beginning of its Linodes' labels and of its Nodes' names
-	uid  string // of its namespace kube-system, which no other cluster has
+	Name string // of the cluster: the prefix of its Linodes' labels and of its Nodes' names
+	uid  string // of its namespace kube-system, which is unique
 }
 
-// IdentityOf reads which cluster this is. The error says what is wrong with the name, or that
-// the cluster is LKE's.
+// IdentityOf reads the identity of a cluster. It returns an error if the name is invalid, or if it is an LKE
+// cluster.
 func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity, error) {
 	if wrong := schemas.WrongInstanceName(name); wrong != "" {
 		return Identity{}, fmt.Errorf("%q is not a valid cluster name in instance mode: %s; correct CLUSTER_NAME", name,
@@ -35,11 +35,11 @@ func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity,
 	return Identity{Name: name, uid: string(system.UID)}, refuseLKE(ctx, from)
 }
 
-// nodeOfLKE is the name of a Node of LKE.
+// nodeOfLKE matches the names of LKE's Nodes.
 var nodeOfLKE = regexp.MustCompile(`^lke\d+-`)
 
-// refuseLKE refuses a cluster of LKE: its nodes carry WireGuard keys for the way to the
-// control plane (lke.linode.com/wgpub), which a separate Linode does not have.
+// refuseLKE returns an error for an LKE cluster: its nodes have WireGuard keys for the network to the control plane
+// (lke.linode.com/wgpub), which a separate Linode does not have.
 func refuseLKE(ctx context.Context, from client.Reader) error {
 	var nodes corev1.NodeList
 	if err := from.List(ctx, &nodes); err != nil {
@@ -47,7 +47,7 @@ func refuseLKE(ctx context.Context, from client.Reader) error {
 	}
 	for _, node := range nodes.Items {
 		_, labelled := node.Labels["lke.linode.com/pool-id"]
-		if labelled && nodeOfLKE.MatchString(node.Name) { // any kubelet can set one of the two for its own Node
+		if labelled && nodeOfLKE.MatchString(node.Name) { // a kubelet can set either of the two for its own Node, but not both
 			return fmt.Errorf("this is an LKE cluster, as its Node %s shows: LKE gives its nodes keys for the control plane "+
 				"that separate Linodes do not get, so instance mode cannot work; use --mode lke", node.Name)
 		}
@@ -55,29 +55,29 @@ func refuseLKE(ctx context.Context, from client.Reader) error {
 	return nil
 }
 
-// The beginnings of tags that are ours.
+// The prefixes of our tags.
 const (
-	tagOfCluster = "lkeplan-id="      // and a digest that no other cluster has
-	tagOfName    = "lkeplan-cluster=" // and the name, for people
+	tagOfCluster = "lkeplan-id="      // with a digest that is unique to the cluster
+	tagOfName    = "lkeplan-cluster=" // with the name, for users
 )
 
-// Tag is the tag that all Linodes of the cluster have, and no other.
+// Tag returns the tag that all Linodes of the cluster have, and no other.
 func (id Identity) Tag() string {
 	sum := sha256.Sum256([]byte(id.uid))
 	return tagOfCluster + hex.EncodeToString(sum[:8])
 }
 
-// NameTag is the tag by which people find them.
+// NameTag returns the tag by which users find the Linodes.
 func (id Identity) NameTag() string { return tagOfName + id.Name }
 
-// Node is the label of the machine of a claim, and the name of its Node.
+// Node returns the label of the machine of a claim, which is also the name of its Node.
 func (id Identity) Node(uid string) string { return decide.Label(id.Name, uid) }
 
-// IsNode reports whether a Node of that name can be of one of the cluster's Linodes.
+// IsNode reports whether a Node with that name can belong to one of the cluster's Linodes.
 func (id Identity) IsNode(name string) bool { return decide.Ours(id.Name, name) }
 
-// Others counts the Linodes of the account that belong to another cluster with this name: an earlier one, or
-// one by mistake. They are not changed.
+// Others counts the Linodes of the account that belong to another cluster with the same name: an earlier one, or a
+// second one by mistake. They are never changed.
 func (id Identity) Others(ctx context.Context, linodeAPI API) (int, error) {
 	all, err := linodeAPI.Instances(ctx, id.NameTag())
 	others := 0

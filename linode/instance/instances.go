@@ -38,7 +38,7 @@ type API interface {
 // Config configures Machines.
 type Config struct {
 	Client   client.Client // has the indexes of nodeclaim.Index, and Karpenter's
-	Live     client.Reader // asks the API server itself
+	Live     client.Reader // reads from the API server, without a cache
 	API      API
 	Identity Identity
 	Types    *instancetype.Set
@@ -48,7 +48,7 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Machines are the Linodes of one cluster. They run as long as their process leads.
+// Machines are the Linodes of one cluster. They run as long as their process is the leader.
 type Machines struct {
 	cfg     Config
 	claims  nodeclaim.Writer
@@ -56,7 +56,7 @@ type Machines struct {
 	syncer  *syncer
 	pools   *placementGroups   // of NodePools
 	tagging sync.Mutex         // held while tags are set
-	metrics *nodeclaim.Metrics // shown by the syncer alone
+	metrics *nodeclaim.Metrics // only the syncer sets its gauges
 	joins   *prometheus.CounterVec
 
 	list *loop.List[[]api.Instance]
@@ -118,12 +118,12 @@ func (i *Machines) NeedLeaderElection() bool { return true }
 // Release implements linode.Machines.
 func (i *Machines) Release(uid string) (gone bool) { return i.syncer.Release(uid) }
 
-// Get implements linode.Machines. A machine is gone when Linode does not know that very one: a
-// list may lack one that is there.
+// Get implements linode.Machines. A machine is gone only if Linode does not know its id, because a list may lack a
+// machine that exists.
 func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
 	all, err := i.list.Since(ctx, time.Now().Add(-2*time.Second))
 	if err != nil {
-		all, _ = i.list.Last() // what was shown last is a better answer than none
+		all, _ = i.list.Last() // the last list is a better answer than none
 	}
 	if found := byID(all, instance); found != nil {
 		return i.claimOf(*found), nil
@@ -142,8 +142,8 @@ func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 	return i.claimOf(*there), nil
 }
 
-// there returns one Linode of the cluster; nil if it certainly does not exist. A Linode that has lost its tag
-// and its label exists: without a drain its pods would run twice.
+// there returns one Linode of the cluster; nil if it certainly does not exist. A Linode that has lost its tag and
+// its label still exists: if it counted as gone, its pods would run twice.
 func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, error) {
 	found, err := i.cfg.API.Instance(api.LowPriority(ctx), instance)
 	switch {
@@ -159,9 +159,8 @@ func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, erro
 	return &found, nil
 }
 
-// List implements linode.Machines. Of a claim's machine that the list lacks Linode is asked:
-// Karpenter deletes a registered claim whose machine is missing here and whose Node is not
-// ready.
+// List implements linode.Machines. It requests machines of claims that the list lacks one by one: Karpenter deletes
+// a registered claim if its machine is missing here and its Node is not ready.
 func (i *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	all, err := i.list.Since(ctx, time.Now().Add(-10*time.Second))
 	if err != nil {
@@ -189,7 +188,7 @@ func (i *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return machines, nil
 }
 
-// PlanType implements Shown, by the last list.
+// PlanType implements Shown, from the last list.
 func (i *Machines) PlanType(ctx context.Context, instance int) (string, error) {
 	all, err := i.list.Since(ctx, time.Time{})
 	if err != nil {

@@ -22,14 +22,14 @@ import (
 
 // Joins creates the user data with which machines join the cluster.
 type Joins struct {
-	Live      client.Reader // asks the API server itself
+	Live      client.Reader // reads from the API server, without a cache
 	Tokens    *token.Tokens
-	Endpoint  string // https://host:port of the API server; "" for that of kube-public/cluster-info
+	Endpoint  string // https://host:port of the API server; "" means the one in kube-public/cluster-info
 	Namespace string // of the Secrets with templates of user data
 }
 
-// userData is what the machine of a claim reads when it boots. Its token is good for 20
-// minutes at least, and the same whenever it is requested.
+// userData returns what the machine of a claim reads when it boots. Its token is valid for at least 20 minutes, and
+// is the same whenever it is requested.
 func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, o Order) ([]byte, error) {
 	server, ca, err := j.way(ctx, o.Bootstrap.Kind)
 	if err != nil {
@@ -60,7 +60,7 @@ func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, 
 	return bootstrap.Kubeadm(join)
 }
 
-// template is the template of the user data of a class; "" if it has none.
+// template returns the user data template of a class; "" if it has none.
 func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string, error) {
 	if b.Kind != linodev1alpha1.BootstrapCustom {
 		return "", nil
@@ -113,7 +113,7 @@ func readInfo(text string) (server string, ca []byte, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("read ConfigMap kube-public/cluster-info: %w", err)
 	}
-	for _, c := range config.Clusters { // there is one, without a name
+	for _, c := range config.Clusters { // there is only one, without a name
 		return c.Server, c.CertificateAuthorityData, nil
 	}
 	return "", nil, fmt.Errorf("read ConfigMap kube-public/cluster-info: its kubeconfig names no cluster")

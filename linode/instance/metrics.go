@@ -19,7 +19,7 @@ func newMetrics() *nodeclaim.Metrics {
 			"Linodes.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
 }
 
-// Metrics are what the Machines count, to be registered.
+// Metrics returns the metrics of the Machines, to register them.
 func (i *Machines) Metrics() []prometheus.Collector { return append(i.metrics.Collectors(), i.joins) }
 
 func newJoinFailures() *prometheus.CounterVec {
@@ -31,24 +31,24 @@ func newJoinFailures() *prometheus.CounterVec {
 	}, []string{"plan", "reason"})
 }
 
-// refusals are the reasons for which claims do not get what they wait for.
+// refusals are the reasons why claims do not get a machine.
 var refusals = []string{
 	string(api.ClassNoCapacity), string(api.ClassAccountLimit), string(api.ClassPlanClosed),
 	string(api.ClassValidation),
 	string(api.ClassAuth), string(api.ClassBusy), string(api.ClassUnknown), string(api.ClassLabelTaken),
 }
 
-// changedMarks is the reason if neither the label nor the tag of a Linode is the one that it was made with.
+// changedMarks is the reason if both the label and the tag of a Linode were changed.
 const changedMarks = "changed"
 
-// undeleted are the reasons for which machines that are to go do not.
+// undeleted are the reasons why machines are not deleted.
 var undeleted = []string{
 	string(api.ClassLocked), string(api.ClassAuth), string(api.ClassValidation), string(api.ClassBusy), string(api.ClassUnknown),
 	changedMarks,
 }
 
-// take counts what there is of each plan type in a cluster of that name. A Linode is of the
-// claim that its label is made from, before it is stored there, too.
+// take counts the machines of each plan type in a cluster. A Linode belongs to the claim from which its label is
+// made, even before it is stored on the claim.
 func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodeclaim.Rows {
 	rows := nodeclaim.Rows{}
 	labels, owned := map[string]bool{}, map[int]bool{}
@@ -83,19 +83,19 @@ func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodecla
 	return rows
 }
 
-// show has the gauges show the claims, and the Linodes that were listed last.
+// show sets the gauges from the claims, and the Linodes that were listed last.
 func (i *Machines) show(claims []karpv1.NodeClaim) {
 	rows := take(i.cfg.Identity.Name, claims, i.known())
 	i.metrics.Show(rows, i.cfg.Types.Price)
 	for plan := range rows {
-		for _, reason := range []string{joinReported, joinSilent, joinGivenUp} { // from zero on, or the first would be no increase
+		for _, reason := range []string{joinReported, joinSilent, joinGivenUp} { // counters start from zero, because otherwise the first failure would not be an increase
 			i.joins.WithLabelValues(plan, reason)
 		}
 	}
 }
 
-// count counts that Linode did not give what a claim waits for. What its order lacks in the
-// cluster, Linode was not asked for.
+// count counts a claim that did not get a machine. It does not count orders that lack something in the cluster,
+// because no call was sent for them.
 func (i *Machines) count(ctx context.Context, uid string, err error) {
 	if _, unasked := errors.AsType[unspecifiedError](err); unasked {
 		return
@@ -105,7 +105,7 @@ func (i *Machines) count(ctx context.Context, uid string, err error) {
 	}
 }
 
-// unspecifiedError is why it cannot be said what a machine is created from.
+// unspecifiedError is the error if the spec of a machine could not be read from the cluster.
 type unspecifiedError struct{ error }
 
 func (e unspecifiedError) Unwrap() error { return e.error }

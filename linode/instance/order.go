@@ -17,15 +17,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Order is what a Linode is created from. Numbers are 0 if they name nothing.
+// Order has the properties with which a Linode is created. Numbers are 0 if they are not set.
 type Order struct {
 	Plan              string                               `json:"plan"`
 	Image             string                               `json:"image"`
 	AuthorizedKeys    []string                             `json:"authorizedKeys,omitempty"`
 	AuthorizedUsers   []string                             `json:"authorizedUsers,omitempty"`
 	Backups           bool                                 `json:"backups,omitempty"`
-	SwapMiB           *int                                 `json:"swapMiB,omitempty"` // nil: none
-	BootMiB           *int                                 `json:"bootMiB,omitempty"` // of the disk that the system is on
+	SwapMiB           *int                                 `json:"swapMiB,omitempty"` // nil means none
+	BootMiB           *int                                 `json:"bootMiB,omitempty"` // size of the disk with the system
 	Kernel            string                               `json:"kernel,omitempty"`
 	DiskEncryption    string                               `json:"diskEncryption,omitempty"`
 	Firewall          int                                  `json:"firewall,omitempty"`
@@ -34,21 +34,20 @@ type Order struct {
 	PlacementGroup    int                                  `json:"placementGroup,omitempty"`
 	PoolGroup         *PoolGroup                           `json:"poolGroup,omitempty"` // in place of PlacementGroup
 	CompliantOnly     *bool                                `json:"compliantOnly,omitempty"`
-	PlacementGroupMax int                                  `json:"placementGroupMax,omitempty"` // Linodes that the group takes
+	PlacementGroupMax int                                  `json:"placementGroupMax,omitempty"` // the number of Linodes that the group can have
 	Tags              []string                             `json:"tags,omitempty"`
 	Bootstrap         linodev1alpha1.Bootstrap             `json:"bootstrap"`
 	Kubelet           *linodev1alpha1.KubeletConfiguration `json:"kubelet,omitempty"`
 }
 
-// PoolGroup is the placement group of a NodePool. Which id it has shows when the machine is created: it may
-// have to be made first.
+// PoolGroup is the placement group of a NodePool. Its id is looked up when the machine is created, because the
+// group may have to be created first.
 type PoolGroup struct {
 	Pool   string `json:"pool"`
 	Policy string `json:"policy"`
 }
 
-// PlacementGroup is the placement group of an order: a number, or that of a NodePool. The zero Group
-// is none.
+// PlacementGroup is the placement group of an order: its id, or that of a NodePool. The zero value means none.
 type PlacementGroup struct {
 	ID int
 	Of PoolGroup
@@ -66,8 +65,8 @@ func (g PlacementGroup) String() string {
 	return fmt.Sprintf("placement group %d", g.ID)
 }
 
-// OrderFor is the order of a machine of a class. If the class requests a placement group for
-// each NodePool, the group is for the caller to name.
+// OrderFor returns the order of a machine of a class. If the class requests a placement group for each NodePool,
+// the caller must set it.
 func OrderFor(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
 	spec := class.Spec
 	found := ptr.Deref(class.Status.Selected, linodev1alpha1.Selected{})
@@ -91,8 +90,8 @@ func OrderFor(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
 	return o
 }
 
-// Plain reports whether a Node of the machine has what its plan type has: without settings for
-// the kubelet, a swap disk or a smaller disk, which take a share of it.
+// Plain reports whether a Node of the machine has the resources of its plan type. Settings of the kubelet, a swap
+// disk or a smaller disk reduce them.
 func (o Order) Plain() bool {
 	return o.Kubelet == nil && ptr.Deref(o.SwapMiB, 0) == 0 && o.BootMiB == nil
 }
@@ -111,10 +110,10 @@ func DecodeOrder(text string) (o Order, err error) {
 	return o, nil
 }
 
-// Spec is what Linode is requested, but for the label and the user data. Linode wants a
-// password of root if no SSH key is given: a random one, which is not kept. A
-// PoolGroup is for the caller to find first, as PlacementGroup. If nothing is said of swap, none is
-// requested: Linode would make a swap disk of 512 MB, and no kubelet of kubeadm starts with one.
+// Spec returns the request for the Linode, without its label and user data. Linode requires a root password if no
+// SSH key is given; password is random and is not kept. The caller must first replace a PoolGroup by a
+// PlacementGroup. Without a setting for swap, it requests no swap: Linode would create a swap disk of 512 MB, with
+// which a kubelet of kubeadm does not start.
 //
 // Unverified: that Linode takes a swap of 0 for none.
 func (o Order) Spec(region, password string) api.InstanceSpec {
@@ -139,8 +138,8 @@ func (o Order) Spec(region, password string) api.InstanceSpec {
 	return spec
 }
 
-// inSubnet is the one interface of a machine in a VPC: with an address of the subnet, and a
-// public one behind it, by which it reaches what it boots from.
+// inSubnet returns the only interface of a machine in a VPC: an address in the subnet, with a public address behind
+// it through which the machine reaches what it boots from.
 //
 // Unverified: that a Linode with this interface alone reaches the Metadata service.
 func (o Order) inSubnet() linodego.InstanceConfigInterfaceCreateOptions {

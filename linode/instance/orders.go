@@ -18,7 +18,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Orders are linode's Orders for machines in instance mode.
+// Orders implements linode.Orders for instance mode.
 type Orders struct {
 	client client.Client
 	shown  Shown
@@ -26,24 +26,24 @@ type Orders struct {
 	groups groups
 }
 
-// Shown is what Linode shows of machines. *Machines is one.
+// Shown has the last known properties of machines; *Machines implements it.
 type Shown interface {
-	// PlanType returns the plan type that a Linode has now; "" if Linode does not show it.
+	// PlanType returns the current plan type of a Linode; "" if Linode does not show it.
 	PlanType(ctx context.Context, instance int) (string, error)
 }
 
-// NewOrders returns the orders for the classes and NodeClaims behind a client. Shown is nil if there are no machines.
+// NewOrders returns the orders for the classes and NodeClaims of a client. shown is nil if there are no machines.
 func NewOrders(c client.Client, shown Shown) *Orders {
 	return &Orders{
 		client: c, shown: shown, offers: offers{made: map[offer]variants{}}, groups: groups{taken: map[string]place{}},
 	}
 }
 
-// Known implements linode.Orders: what the class names was looked up.
+// Known implements linode.Orders: the references of the class must be resolved.
 func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return known(class) }
 
-// Offer implements linode.Orders: what the class's kubelet and disks take counts, and none is
-// available while its placement group is full.
+// Offer implements linode.Orders. It subtracts what the class's kubelet and disks use, and makes all types
+// unavailable while the placement group is full.
 func (o *Orders) Offer(
 	ctx context.Context, name string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
 ) ([]*cloudprovider.InstanceType, error) {
@@ -75,15 +75,15 @@ func (o *Orders) Order(
 	return map[string]string{nodeclaim.AnnotationOrder: is.Encode()}, nil
 }
 
-// Full is linode's Full: a placement group takes few.
+// Full implements linode.Full: a placement group has room for few machines.
 func (o *Orders) Full(
 	ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool,
 ) (why string, err error) {
 	return o.full(ctx, orderOf(class, pool, ""), "")
 }
 
-// full says why there is no room for a machine of an order; "" where there is, which a claim
-// then has.
+// full says why there is no room for a machine of an order; "" if there is, in which case it is reserved for the
+// claim.
 func (o *Orders) full(ctx context.Context, is Order, uid string) (why string, err error) {
 	full, err := o.groups.full(ctx, o.client, is, uid)
 	if err != nil || !full {
@@ -92,7 +92,7 @@ func (o *Orders) full(ctx context.Context, is Order, uid string) (why string, er
 	return fmt.Sprintf("%s is full: it has the maximum of %d Linodes", is.Group(), is.PlacementGroupMax), nil
 }
 
-// orderOf is the order of a machine of a class in a NodePool, which may be nil.
+// orderOf returns the order of a machine of a class in a NodePool, which may be nil.
 func orderOf(class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string) Order {
 	o := OrderFor(class, plan)
 	if of := perPool(class); of != nil && pool != nil {
@@ -101,12 +101,12 @@ func orderOf(class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan 
 	return o
 }
 
-// perPool is how the placement group of each NodePool of a class is to be; nil if the class requests none.
+// perPool returns the settings for the placement groups of a class's NodePools; nil if the class requests none.
 func perPool(class *linodev1alpha1.LinodeNodeClass) *linodev1alpha1.PerPool {
 	return ptr.Deref(class.Spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).PerPool
 }
 
-// Drifted implements linode.Orders: a Linode that was resized is not what was ordered. All else that replaces
+// Drifted implements linode.Orders: a Linode that was resized differs from its order. Everything else that replaces
 // a machine is in its class's hash.
 func (o *Orders) Drifted(
 	ctx context.Context, nc *karpv1.NodeClaim, _ *linodev1alpha1.LinodeNodeClass,
@@ -114,7 +114,7 @@ func (o *Orders) Drifted(
 	instance := nodeclaim.InstanceOf(nc.Status.ProviderID)
 	is, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
 	if err != nil || instance == 0 || o.shown == nil {
-		return "", nil // another provider has made it, or nothing is there yet
+		return "", nil // another provider has created it, or it does not exist yet
 	}
 	plan, err := o.shown.PlanType(ctx, instance)
 	if err != nil || plan == "" || plan == is.Plan {
@@ -123,20 +123,20 @@ func (o *Orders) Drifted(
 	return nodeclaim.Resized, nil
 }
 
-// offers remember the types as nodes of classes have them: Karpenter computes what is
-// allocatable once for each pointer.
+// offers caches the types as nodes of classes have them, because Karpenter computes allocatable resources once for
+// each pointer.
 type offers struct {
 	mu   sync.Mutex
 	made map[offer]variants
 }
 
-// offer is a class, whose placement group may be full: then no type is available.
+// offer is a class, with a full placement group or not. If it is full, no type is available.
 type offer struct {
 	class string
 	full  bool
 }
 
-// variants are the types of an offer at one moment, by the types that they were made from.
+// variants are the types of an offer at one time, by the types from which they were made.
 type variants struct {
 	by    string // the order, without a plan type
 	types map[*cloudprovider.InstanceType]*cloudprovider.InstanceType
@@ -167,8 +167,7 @@ func (k *offers) of(
 	return offered
 }
 
-// variant is a type as the machines of an order have it, which is another one than the type
-// itself in any case.
+// variant returns a type as the machines of an order have it. It is always a copy.
 func variant(it *cloudprovider.InstanceType, is Order, hide bool) *cloudprovider.InstanceType {
 	disks := instancetype.Disks{System: is.BootMiB, Swap: is.SwapMiB}
 	with := instancetype.Variant(it, disks, ptr.Deref(is.Kubelet, linodev1alpha1.KubeletConfiguration{}))
@@ -183,11 +182,11 @@ func variant(it *cloudprovider.InstanceType, is Order, hide bool) *cloudprovider
 	return with
 }
 
-// groups count the claims whose machines are in a placement group, or are to be: Linode takes
-// few into one.
+// groups counts the claims in each placement group, including those whose machine does not exist yet, because
+// Linode allows few machines in a group.
 type groups struct {
 	mu    sync.Mutex
-	taken map[string]place // by claim: those that the cache may not show yet
+	taken map[string]place // by claim: places that the cache may not show yet
 }
 
 type place struct {
@@ -195,11 +194,11 @@ type place struct {
 	at    time.Time
 }
 
-// unseen is how long a claim may be missing in the cache that was answered.
+// unseen is how long the cache may lack a claim that has been answered.
 const unseen = 30 * time.Second
 
-// full reports whether the group of an order has no room for a claim, which takes its place
-// there; "" for no claim in particular.
+// full reports whether the placement group of an order has no room for a claim. If it has room, the claim takes a
+// place; uid is "" to only ask.
 func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string) (bool, error) {
 	group := o.Group()
 	if group == (PlacementGroup{}) {
@@ -217,7 +216,7 @@ func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string)
 		if err != nil {
 			continue
 		}
-		delete(g.taken, string(list.Items[k].UID)) // which goes with its claim from now on
+		delete(g.taken, string(list.Items[k].UID)) // the cache shows its place from now on
 		if other.Group() == group {
 			in[string(list.Items[k].UID)] = true
 		}
@@ -239,7 +238,7 @@ func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string)
 	return false, nil
 }
 
-// plain reports whether a claim's machine was ordered as its plan type has it.
+// plain reports whether a claim's machine was ordered with all resources of its plan type.
 func plain(nc *karpv1.NodeClaim) bool {
 	o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
 	return err == nil && o.Plain()

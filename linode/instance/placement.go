@@ -1,14 +1,14 @@
 package instance
 
-// A placement group is created at Linode for each NodePool that is to have one, and deleted when
-// nothing needs it any more.
+// A placement group is created at Linode for each NodePool that requests one, and deleted when nothing needs it any
+// more.
 //
-// The label of a group follows from the cluster, the NodePool and the policy, and is unique in
-// the account. So a restart forgets nothing, and a call without an answer is sent again: where
-// it was done after all, or another leader has made the group, the list shows it.
+// The label of a group follows from the cluster, the NodePool and the policy, and is unique in the account. So a
+// restart forgets nothing, and a call without an answer is sent again: if the first one was carried out, or another
+// leader has created the group, the list shows it.
 //
-// Deleting takes no chance either: Linode refuses to delete a group with Linodes in it, and a
-// Linode whose group is gone is refused, and made in a new group.
+// Deletion is safe as well: Linode refuses to delete a group with Linodes in it. If a group is deleted while a
+// Linode is being created in it, Linode refuses the Linode, and it is created in a new group.
 
 import (
 	"cmp"
@@ -31,20 +31,19 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// placementAPI is what is asked of the Linode API; *api.Client does it.
+// placementAPI is the part of the Linode API for placement groups; *api.Client implements it.
 type placementAPI interface {
 	PlacementGroups(ctx context.Context) ([]api.PlacementGroup, error)
 	CreatePlacementGroup(ctx context.Context, spec api.PlacementGroupSpec) (api.PlacementGroup, error)
 	DeletePlacementGroup(ctx context.Context, id int) error
 }
 
-// placementConfig is what Groups are made from.
+// placementConfig configures placementGroups.
 type placementConfig struct {
 	Linode  placementAPI
-	Cluster string        // a tag that no other cluster has
+	Cluster string        // a tag that is unique to the cluster
 	Keep    time.Duration // how long a group stays that is not needed
-	// Needed returns the groups that NodePools ask for and those that NodeClaims are ordered
-	// in, read live.
+	// Needed returns the groups that NodePools request and those in the orders of NodeClaims, read live.
 	Needed func(context.Context) ([]PoolGroup, error)
 	Log    *slog.Logger
 }
@@ -52,34 +51,33 @@ type placementConfig struct {
 // placementGroups are the placement groups of a cluster's NodePools. They are safe for concurrent use.
 type placementGroups struct {
 	cfg  placementConfig
-	turn *semaphore.Weighted // held while Linode is asked, and by who uses what is below
+	turn *semaphore.Weighted // guards the fields below and the calls to Linode
 
 	shown    []api.PlacementGroup // of the cluster
 	asked    time.Time
 	refused  map[string]refusal // by label
-	unneeded map[int]time.Time  // by id, since when
+	unneeded map[int]time.Time  // by id, since when it is not needed
 }
 
-// refusal is why a group was not made, and for how long that counts for those who ask.
+// refusal is why a group was not created, and until when this answers other requests.
 type refusal struct {
 	err   error
 	until time.Time
 }
 
-// newPlacementGroups returns Groups that know nothing, as after a restart.
+// newPlacementGroups returns placementGroups with an empty cache.
 func newPlacementGroups(cfg placementConfig) *placementGroups {
 	return &placementGroups{cfg: cfg, turn: semaphore.NewWeighted(1), refused: map[string]refusal{}}
 }
 
-// How long a list counts for who looks for a group, and how long a refusal does for the other
-// machines of its NodePool.
+// How long a list is used to find a group, and how long a refusal answers the other machines of its NodePool.
 const (
 	listCounts    = 10 * time.Second
 	refusalCounts = 5 * time.Second
 )
 
-// Ensure returns the id of a NodePool's group, which it makes if there is none. The error
-// says why no machine can be made in it now.
+// Ensure returns the id of a NodePool's group, and creates the group if it does not exist. The error says why no
+// machine can be created in it now.
 func (g *placementGroups) Ensure(ctx context.Context, region string, of PoolGroup) (int, error) {
 	if err := g.turn.Acquire(ctx, 1); err != nil {
 		return 0, fmt.Errorf("wait for placement groups: %w", err)
@@ -103,7 +101,8 @@ func (g *placementGroups) Ensure(ctx context.Context, region string, of PoolGrou
 	return found.ID, nil
 }
 
-// ensure finds or creates a group. The list shows whether the group exists, regardless of the answer of Linode.
+// ensure finds or creates a group. The list shows whether the group exists, regardless of Linode's answer to the
+// call.
 func (g *placementGroups) ensure(
 	ctx context.Context, region, label string, of PoolGroup,
 ) (found api.PlacementGroup, err error) {
@@ -126,12 +125,12 @@ func (g *placementGroups) ensure(
 		return made, nil
 	}
 	if found, ok, again := g.look(ctx, region, label); again == nil && ok {
-		return found, nil // another call has made it
+		return found, nil // another call has created it
 	}
 	return made, err
 }
 
-// look asks Linode for a group.
+// look requests a group from Linode.
 func (g *placementGroups) look(ctx context.Context, region, label string) (api.PlacementGroup, bool, error) {
 	if err := g.list(ctx); err != nil {
 		return api.PlacementGroup{}, false, err
@@ -140,7 +139,7 @@ func (g *placementGroups) look(ctx context.Context, region, label string) (api.P
 	return found, ok, nil
 }
 
-// list asks Linode for all groups, and keeps those of the cluster.
+// list requests all groups from Linode, and keeps those of the cluster.
 func (g *placementGroups) list(ctx context.Context) error {
 	asked := time.Now()
 	all, err := g.cfg.Linode.PlacementGroups(ctx)
@@ -154,7 +153,7 @@ func (g *placementGroups) list(ctx context.Context) error {
 	return nil
 }
 
-// first returns the group that has a label in a region. Of several it is always the same one.
+// first returns the group that has a label in a region. If there are several, it is always the same one.
 func first(all []api.PlacementGroup, region, label string) (found api.PlacementGroup, ok bool) {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b api.PlacementGroup) int { return cmp.Compare(a.ID, b.ID) })
@@ -165,7 +164,7 @@ func first(all []api.PlacementGroup, region, label string) (found api.PlacementG
 	return all[k], true
 }
 
-// wrong says why no machine can be made in a group that is there.
+// wrong says why no machine can be created in an existing group; nil if one can.
 func wrong(found api.PlacementGroup, of PoolGroup) error {
 	switch {
 	case string(found.PlacementGroupPolicy) != of.Policy:
@@ -183,23 +182,22 @@ func wrong(found api.PlacementGroup, of PoolGroup) error {
 	return nil
 }
 
-// How many hex digits of a label stand for the cluster, and how many for the group.
+// How many hexadecimal digits of a label identify the cluster, and how many the group.
 const (
 	digitsOfCluster = 10
 	digitsOfGroup   = 12
 )
 
-// Label is the label of a NodePool's placement group: letters, digits and dashes, 31 of them.
-// A cluster is known by a tag that no other has. The policy of a group cannot be changed, so
-// that another policy is another group.
+// Label returns the label of a NodePool's placement group: 31 letters, digits and dashes. It identifies the cluster
+// by a tag that is unique to it. The policy of a group cannot be changed, so each policy has another group.
 //
-// Unverified: that 31 characters are not too many. The API's specification names no limit;
-// Cloud Manager has taken 32.
+// Unverified: that 31 characters are not too many. The API's specification names no limit; Cloud Manager has taken
+// 32.
 func Label(cluster string, of PoolGroup) string {
 	return beginning(cluster) + digits(cluster+"\n"+of.Pool+"\n"+of.Policy, digitsOfGroup)
 }
 
-// ours reports whether a label is one that Label has made for a cluster.
+// ours reports whether Label can have created a label for a cluster.
 func ours(cluster, label string) bool {
 	rest, ok := strings.CutPrefix(label, beginning(cluster))
 	if _, err := hex.DecodeString(rest); err != nil {
@@ -221,11 +219,11 @@ func (g *placementGroups) Run(ctx context.Context) {
 		func(ctx context.Context) error { return g.Sweep(api.LowPriority(ctx)) })
 }
 
-// placementTimeout bounds a sweep, which makes others wait.
+// placementTimeout limits a sweep, because other calls wait for it.
 const placementTimeout = 30 * time.Second
 
-// Sweep deletes the groups that have no Linodes and that were not needed for as long as they
-// are kept, in at least two checks. A group that is needed again soon is recreated.
+// Sweep deletes the groups that are empty and have not been needed for the time Keep, in at least two checks. A
+// group that is needed again is created again.
 func (g *placementGroups) Sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, placementTimeout)
 	defer cancel()
@@ -240,7 +238,7 @@ func (g *placementGroups) Sweep(ctx context.Context) error {
 		g.unneeded = nil
 		return nil
 	}
-	needed, err := g.cfg.Needed(ctx) // after the list: a group that is new in it has been asked for by then
+	needed, err := g.cfg.Needed(ctx) // read after the list, so that each group in the list that is needed was requested by now
 	if err != nil {
 		return err
 	}
@@ -261,8 +259,8 @@ func (g *placementGroups) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// surplus returns since when each group has been empty and not needed, and those for
-// which that is long enough. Of several with one label the first is the one that is needed.
+// surplus returns since when each group has been empty and not needed, and the groups that can be deleted for that.
+// If several have the same label, the first one is the one that is needed.
 func surplus(
 	since map[int]time.Time, all []api.PlacementGroup, needed map[string]bool, keep time.Duration, now time.Time,
 ) (next map[int]time.Time, due []api.PlacementGroup) {
@@ -284,8 +282,8 @@ func surplus(
 	return next, due
 }
 
-// neededGroups are the placement groups that NodeClaims are ordered in and those that
-// NodePools ask for, read live.
+// neededGroups returns the placement groups in the orders of NodeClaims and those that NodePools request, read
+// live.
 func (i *Machines) neededGroups(ctx context.Context) (needed []PoolGroup, err error) {
 	var claims karpv1.NodeClaimList
 	if err := i.cfg.Live.List(ctx, &claims); err != nil {
@@ -315,8 +313,8 @@ func (i *Machines) neededGroups(ctx context.Context) (needed []PoolGroup, err er
 	return needed, nil
 }
 
-// askedFor are the groups that a NodePool may ask for: where its class is not there, of any
-// policy.
+// askedFor returns the groups that a NodePool may request. If its class does not exist, these are the groups of all
+// policies.
 func askedFor(pool *karpv1.NodePool, classes map[string]*linodev1alpha1.LinodeNodeClass) (groups []PoolGroup) {
 	policies := []string{linodev1alpha1.PolicyStrict, linodev1alpha1.PolicyFlexible}
 	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && classes[ref.Name] != nil {

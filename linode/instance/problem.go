@@ -13,8 +13,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Problem says why no machine can be made of a class in instance mode, as far as the class
-// itself tells; "" where one can. A field that would silently have no effect is a problem.
+// Problem says why no machine can be created from a class in instance mode, as far as the class itself shows; "" if
+// one can. A field that would have no effect is a problem.
 func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	named := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
 	group := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{})
@@ -60,8 +60,8 @@ func when(wrong bool, problem string) string {
 	return ""
 }
 
-// swapProblem: a kubelet that is to fail while swap is on does not start with a swap disk. If nothing is said, the
-// cluster's own configuration of kubelets may allow it.
+// swapProblem reports a swap disk with which the kubelet would not start, because it is set to fail while swap is
+// on. If the class does not set that, the cluster's own configuration of kubelets may allow swap.
 func swapProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	fails := ptr.Deref(spec.Kubelet, linodev1alpha1.KubeletConfiguration{}).FailSwapOn
 	return when(ptr.Deref(spec.Swap(), 0) > 0 && ptr.Deref(fails, false), "spec."+spec.SwapField()+": the kubelet does "+
@@ -86,7 +86,7 @@ func diskProblem(disk *linodev1alpha1.InstanceDisk) string {
 	return ""
 }
 
-// dataDisksProblem names the first data disk, so that validate shows its block.
+// dataDisksProblem names the first data disk, so that the command validate shows its block.
 func dataDisksProblem(disks *linodev1alpha1.InstanceDisks) string {
 	if disks == nil {
 		return ""
@@ -103,8 +103,8 @@ func dataDisksProblem(disks *linodev1alpha1.InstanceDisks) string {
 	return field + ": Linodes are created with one disk and swap; further disks are not supported"
 }
 
-// Suppose is what a class names if the account has all of it, for who cannot ask: an image
-// stands for itself, and a label for a number that no account has.
+// Suppose resolves the references of a class without the account, as if all objects existed: an image stands for
+// itself, and a label for a number that no account has.
 func Suppose(spec linodev1alpha1.LinodeNodeClassSpec) linodev1alpha1.Selected {
 	by := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
 	numbered := func(id *int, label string) int {

@@ -27,52 +27,52 @@ type linodes interface {
 
 // claimStore reads and writes the API server.
 type claimStore interface {
-	// Look returns the claims, and the registered Nodes by machine. Both may be as old as a cache, but an
-	// existing claim of an earlier Look must not be missing.
+	// Look returns the claims, and the registered Nodes by machine. Both may come from a cache, but a claim that
+	// still exists and was returned before must not be missing.
 	Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node, error)
-	// Spec returns the spec of a claim's machine; the label and the cluster's tag are added. It must always be
-	// the same for one claim.
+	// Spec returns the spec of a claim's machine, without the label and the cluster's tag. It must always be the
+	// same for one claim.
 	Spec(ctx context.Context, uid string) (api.InstanceSpec, error)
 	// Bind stores a machine on a claim that has none.
 	Bind(ctx context.Context, b decide.Bind) error
-	// InUse reads live, and reports whether there is a claim whose machine this is, or whose
-	// label it has, and whether a registered Node runs on it.
+	// InUse reads live. It reports whether there is a claim that has this machine or its label, and whether a
+	// registered Node runs on the machine.
 	InUse(ctx context.Context, machine int, label string) (owned, inhabited bool, err error)
 	// Drain deletes the Node of a machine that no claim owns, so that it is drained.
 	Drain(ctx context.Context, d decide.Drain) error
 	// End deletes a claim. Unless the reason is Lost, it first reads the claim live and deletes it only if it
 	// still has no machine.
 	End(ctx context.Context, uid string, why Reason) error
-	// Keep reports a machine with pods on it that no claim owns, and that stays.
+	// Keep reports a machine with pods that stays without a claim.
 	Keep(machine int)
-	// Listed takes what each list showed, and when it was requested.
+	// Listed receives each list, and when it was requested.
 	Listed(asked time.Time, all []api.Instance)
-	// Refused takes the reason why the machine of a claim was not made.
+	// Refused receives the reason why the machine of a claim was not created.
 	Refused(ctx context.Context, uid string, err error)
-	// Undeleted takes the reason why a machine was not deleted.
+	// Undeleted receives the reason why a machine was not deleted.
 	Undeleted(ctx context.Context, order decide.Delete, err error)
-	// WarnUnconfirmed takes the claims that stay though Linode says that their machines are gone.
+	// WarnUnconfirmed receives the claims that stay although their machines are gone according to Linode.
 	WarnUnconfirmed(ctx context.Context, uids []string) error
-	// Queued takes the claims that wait for the rate limit of new Linodes, and for nothing else.
+	// Queued receives the claims that only wait for the rate limit of new Linodes.
 	Queued(ctx context.Context, uids []string) error
 }
 
 // Reason is why a claim is deleted.
 type Reason string
 
-// The reasons.
+// The reasons to delete a claim.
 const (
 	Lost       Reason = "its machine is gone"
 	Taken      Reason = "another Linode in the account has its label"
 	OutOfStock Reason = "its plan type is out of stock"
 )
 
-// syncerConfig is what a syncer is made from.
+// syncerConfig configures a syncer.
 type syncerConfig struct {
 	Linode  linodes
 	Cluster claimStore
 	Policy  decide.Policy
-	Tag     string // that all machines of the cluster have, and no other Linode
+	Tag     string // all machines of the cluster have it, and no other Linode
 	Log     *slog.Logger
 }
 
@@ -80,12 +80,12 @@ type syncerConfig struct {
 type syncer struct {
 	cfg           syncerConfig
 	loop          *loop.Loop[decide.Memory]
-	makes, others chan struct{} // room for so many calls at once
-	underway      sync.Map      // calls that the Memory does not track
+	makes, others chan struct{} // semaphores for simultaneous calls
+	underway      sync.Map      // pending calls that the Memory does not track
 }
 
-// callsAtOnce bounds the calls under way that create no machine; those that do are bounded
-// by the Burst of the Policy.
+// callsAtOnce is the largest number of simultaneous calls that create no machine. The calls that create machines
+// are limited by Policy.Burst.
 const callsAtOnce = 8
 
 // newSyncer returns a syncer with an empty Memory, as after a restart.
@@ -110,7 +110,7 @@ func (c *syncer) Run(ctx context.Context) {
 	})
 }
 
-// Release records that the machine of a claim may go, and reports whether it is surely gone.
+// Release records that the machine of a claim may be deleted, and reports whether it is certainly gone.
 func (c *syncer) Release(uid string) (gone bool) {
 	c.loop.Do(func(m *decide.Memory, now time.Time) { gone = m.Release(uid, now) })
 	if !gone {
@@ -144,7 +144,7 @@ func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
 	return d.PollIn, nil
 }
 
-// look asks Linode first: a machine that is stored on a claim is then no news to Linode.
+// look lists Linodes before claims, so that the list cannot lack a machine that is stored on a claim.
 func (c *syncer) look(ctx context.Context) (decide.View, error) {
 	view := decide.View{Asked: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

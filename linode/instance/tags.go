@@ -13,10 +13,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// syncTags gives the Linodes of claims the tags that their classes have now, in place.
+// syncTags updates the tags of the Linodes of claims in place to those of their classes.
 func (i *Machines) syncTags(ctx context.Context, all []karpv1.NodeClaim) {
 	if !i.tagging.TryLock() {
-		return // the last list's changes are under way
+		return // the changes after the last list are still pending
 	}
 	defer i.tagging.Unlock()
 	var tags map[string][]string
@@ -34,7 +34,7 @@ func (i *Machines) syncTags(ctx context.Context, all []karpv1.NodeClaim) {
 	}
 }
 
-// tag gives the Linode of one claim its tags, if it has others.
+// tag updates the tags of the Linode of one claim, if they differ.
 func (i *Machines) tag(ctx context.Context, nc *karpv1.NodeClaim, shown []api.Instance, tags map[string][]string) error {
 	one := byID(shown, nodeclaim.InstanceOf(nc.Status.ProviderID))
 	if one == nil || !nodeclaim.Managed(nc) || !api.Tagged(*one, i.cfg.Identity.Tag()) {

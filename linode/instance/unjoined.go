@@ -30,10 +30,10 @@ const (
 	clocksDiffer = 30 * time.Second // the API server's and Karpenter's
 
 	anotherReport = time.Minute     // until another report is an event
-	sameReport    = 5 * time.Minute // until the same one is, and for how long a report is news
+	sameReport    = 5 * time.Minute // until the same report is an event again, and for how long a report is new
 )
 
-// The reasons of failed joins, as the metric has them.
+// The reasons of failed joins, as values of the metric's label.
 const (
 	joinReported = "reported"
 	joinSilent   = "silent"
@@ -42,16 +42,16 @@ const (
 
 // unjoined is what was reported about a machine that has not joined.
 type unjoined struct {
-	report             string // the last that was said
+	report             string // the last report
 	reportAt, silentAt time.Time
-	silent             bool // it is counted as silent
+	silent             bool // the metric has counted it as silent
 	ended              bool
 
 	heard   types.UID // the last report that was read
-	heardAt time.Time // when, by this clock, as the API server may have another
+	heardAt time.Time // by this process's clock, because the API server's may differ
 }
 
-// Reported takes a claim whose machine has reported why it cannot join.
+// Reported wakes the events about a claim whose machine has reported why it cannot join.
 func (i *Machines) Reported(ctx context.Context, nc *karpv1.NodeClaim) {
 	i.joins.WithLabelValues(nodeclaim.PlanOf(nc), joinReported).Inc()
 	i.explainUnjoined(ctx, []karpv1.NodeClaim{*nc})
@@ -81,14 +81,14 @@ func (i *Machines) explainUnjoined(ctx context.Context, claims []karpv1.NodeClai
 			requests = &certificatesv1.CertificateSigningRequestList{}
 			if err := i.cfg.Client.List(ctx, requests, client.UnsafeDisableDeepCopy); err != nil {
 				i.cfg.Log.Warn("what machines report that cannot join is not known", "error", err)
-				return // the next look is soon
+				return // the next check is soon
 			}
 		}
 		i.sayUnjoined(nc, waits.LastTransitionTime.Time, token.LastReport(requests.Items, string(nc.UID)))
 	}
 }
 
-// sayUnjoined reports why the machine of one claim has not joined, which waits since the given time.
+// sayUnjoined reports why the machine of one claim, which has waited since a time, has not joined.
 func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *token.Report) {
 	now, uid, id := time.Now(), string(nc.UID), nodeclaim.InstanceOf(nc.Status.ProviderID)
 	count := func(reason string) { i.joins.WithLabelValues(nodeclaim.PlanOf(nc), reason).Inc() }
@@ -119,13 +119,13 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 			return
 		}
 		said.report, said.reportAt = report.Text, now
-		// The recorder counts events of one reason about the same objects for some minutes, and writes the first: each
-		// report is another object.
+		// The recorder writes only the first of several events with the same reason about the same objects in some
+		// minutes, and counts the others. The related object is the report, so that each report is written.
 		i.cfg.Events.Eventf(nc, report.Request, corev1.EventTypeWarning, "MachineCannotJoin", "Launch", "%s", nodeclaim.Shorten(
 			fmt.Sprintf("Linode %d cannot join: %s", id, nodeclaim.Quoted(report.Text, token.LargestReport))))
 	case now.Sub(since) >= joinsWithin && now.Sub(said.silentAt) >= sameReport:
 		passed, node := now.Sub(since)/time.Minute, i.cfg.Identity.Node(uid)
-		each := &corev1.ObjectReference{Kind: "Linode", Name: node, FieldPath: fmt.Sprintf("%dm", passed)} // else the first is counted
+		each := &corev1.ObjectReference{Kind: "Linode", Name: node, FieldPath: fmt.Sprintf("%dm", passed)} // otherwise only the first would be written
 		if window := maintenance.Of(nc); window.Explains(now) {
 			said.silentAt = now
 			i.cfg.Events.Eventf(nc, each, corev1.EventTypeNormal, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
@@ -147,7 +147,7 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 	}
 }
 
-// joinOf is how the machine of a claim joins; "" if its order cannot be read.
+// joinOf returns how the machine of a claim joins; "" if its order cannot be read.
 func joinOf(nc *karpv1.NodeClaim) string {
 	o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
 	if err != nil {

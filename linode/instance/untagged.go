@@ -13,11 +13,11 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// A Linode that has lost the tag of the cluster is on none of its lists. While a NodeClaim has it, it is
-// requested by its id. If none has it, it would cost forever and nothing would name it: it is looked for by
-// its label, and counted as one that no NodeClaim has. It is not deleted, as one mark is not enough for that.
+// A Linode that has lost the tag of the cluster is in none of its lists. If a NodeClaim has it, it is requested by
+// its id. If none has it, it would cost money without any report, so it is found by its label, and counted as a
+// machine without a NodeClaim. It is not deleted, because one mark is not enough for that.
 
-// untaggedEvery is the time between two looks for such Linodes.
+// untaggedEvery is the time between two searches for such Linodes.
 const untaggedEvery = 10 * time.Minute
 
 func (i *Machines) findUntagged(ctx context.Context) error {
@@ -51,12 +51,12 @@ func (id Identity) Lost(one api.Instance) bool {
 	return id.IsNode(one.Label) && !taggedByACluster(one)
 }
 
-// taggedByACluster reports whether a Linode has the tag of this cluster or another.
+// taggedByACluster reports whether a Linode has the tag of this or another cluster.
 func taggedByACluster(one api.Instance) bool {
 	return slices.ContainsFunc(one.Tags, func(tag string) bool { return strings.HasPrefix(strings.ToLower(tag), tagOfCluster) })
 }
 
-// known are the Linodes that were listed last, and those of the cluster that have lost their tag.
+// known returns the Linodes that were listed last, and those of the cluster that have lost their tag.
 func (i *Machines) known() []api.Instance {
 	all, _ := i.list.Last()
 	i.mu.Lock()

@@ -11,23 +11,24 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// insteadTag is the beginning of the tag of a pool whose version LKE has refused: the rest is
-// that version. The pool has another build of the same minor version.
+// insteadTag is the prefix of the tag of a pool whose version LKE has refused, followed by that version. The pool
+// has another build of the same minor version.
 const insteadTag = "lkeplan-instead-of="
 
-// substitute is how pools are created of a version that LKE Enterprise has refused: builds are on
-// offer for each account and for hours, and a control plane can run one that is not.
+// substitute is the build that new pools get in place of a version that LKE Enterprise has refused. LKE offers
+// builds to each account and only for some hours, while a control plane can run a build that is not offered any
+// more.
 type substitute struct {
 	version string
 	until   time.Time
 }
 
-// substituteFor is how long a version that was refused is not asked for again.
+// substituteFor is how long a refused version is not requested again.
 const substituteFor = time.Hour
 
-// makePool creates a pool of n nodes. If LKE Enterprise refuses its version, it is made of the
-// newest build of the same minor version that the account is offered, never of another minor
-// version: for that reason no pool is created without a version, which leaves the choice to LKE.
+// makePool creates a pool of n nodes. If LKE Enterprise refuses its version, the pool gets the newest offered build
+// of the same minor version, and never another minor version. For this reason each pool is created with a version;
+// without one, LKE would choose.
 //
 // Unverified: that pools are refused so.
 func (f *Syncer) makePool(ctx context.Context, w capacity.Work, n int) (api.Pool, error) {
@@ -67,16 +68,16 @@ func (f *Syncer) makePool(ctx context.Context, w capacity.Work, n int) (api.Pool
 	return pool, nil
 }
 
-// makeInstead creates a pool of another build, and notes in its tags in place of which.
+// makeInstead creates a pool of another build, and notes the refused version in its tags.
 func (f *Syncer) makeInstead(ctx context.Context, spec api.PoolSpec, want, version string) (api.Pool, error) {
 	spec.Tags = append(spec.Tags, insteadTag+want)
 	spec.K8sVersion = &version
 	return f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, spec)
 }
 
-// newestBuild is the newest build on offer of the minor version of another; "" if there is
-// none or it is not known. One that is not newer is preferred: whether LKE makes nodes that are
-// newer than the control plane is not known.
+// newestBuild returns the newest offered build of the minor version of another build; "" if there is none or it is
+// unknown. It prefers builds that are not newer, because LKE may not create nodes that are newer than the control
+// plane.
 func (f *Syncer) newestBuild(ctx context.Context, of string) string {
 	versions, err := f.cfg.API.Versions(ctx, catalog.Enterprise)
 	if err != nil {

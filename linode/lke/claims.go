@@ -22,28 +22,26 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// NodeClaims are the Claims of a Syncer that Kubernetes stores.
+// NodeClaims implements Claims with the NodeClaims in Kubernetes.
 type NodeClaims struct {
 	nodeclaim.Writer
 	live   client.Reader // nil after the first list
 	replan Replan
 }
 
-// Replan chooses another plan type for a claim whose own has no capacity. It
-// stores nothing. The error is one of class InsufficientCapacity or
-// NodeClassNotReady if there is no other.
+// Replan chooses another plan type for a claim whose own has no capacity. It stores nothing. If there is no other,
+// the error is of class InsufficientCapacity or NodeClassNotReady.
 type Replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
 
-// NewNodeClaims returns the NodeClaims behind a client that has the index that
-// nodeclaim.Index adds, and Karpenter's by status.providerID; live reads the API
-// server itself. Claims get another plan, if possible, before they are deleted.
+// NewNodeClaims returns the NodeClaims of a client, which needs the index that nodeclaim.Index adds, and
+// Karpenter's index by status.providerID. live reads from the API server, without a cache. replan is tried before a
+// claim is deleted for lack of capacity.
 func NewNodeClaims(c client.Client, live client.Reader, recorder events.EventRecorder, replan Replan) *NodeClaims {
 	return &NodeClaims{Writer: nodeclaim.Writer{Client: c, Events: recorder}, live: live, replan: replan}
 }
 
-// List implements Claims. It reads the client's cache, but for the first time: the
-// cache of a new leader may show claims as waiting that the leader before it has
-// served, and their machines would seem to be free.
+// List implements Claims. It reads the client's cache, except for the first time: the cache of a new leader may
+// show claims as waiting that the previous leader has served, and their machines would seem to be free.
 func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	var from client.Reader = n.Client
 	if n.live != nil {
@@ -104,22 +102,21 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	return n.Writer.Bind(ctx, nc, b.Instance, nodeclaim.AnnotationGroup)
 }
 
-// ReplanOrDelete implements Claims. It gives a claim another plan type that the claim
-// allows; if there is none it deletes the claim, so that Karpenter schedules its
-// pods again. An event says why.
+// ReplanOrDelete implements Claims. It gives a claim another plan type that the claim allows. If there is none, it
+// deletes the claim, so that Karpenter schedules its pods again. An event has the reason.
 func (n *NodeClaims) ReplanOrDelete(ctx context.Context, uid, reason string) error {
 	nc, err := nodeclaim.ByUID(ctx, n.Client, uid)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 || !nc.DeletionTimestamp.IsZero() {
-		return nil // it has got its machine after all, or is being deleted
+		return nil // it has a machine now, or is being deleted
 	}
 	if plan, err := n.another(ctx, nc); err == nil {
 		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s replaces it", reason, plan)
 		return nil
 	} else if apierrors.IsConflict(err) {
-		return err // the claim was written meanwhile: it may have another plan type by the next time
+		return err // another client has changed the claim: it may have another plan type when this is retried
 	} else if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
 		reason = fmt.Sprintf("%s; no other plan was chosen: %v", reason, err)
 	}
@@ -140,9 +137,9 @@ func (n *NodeClaims) Extend(ctx context.Context, uid string) error {
 	return client.IgnoreNotFound(err)
 }
 
-// another chooses another plan type for a claim, and stores it. Labels and group come
-// first: they say what to ask LKE for. The resources that Karpenter schedules by come
-// second; where that write fails, they are wrong until the Node reports its own.
+// another chooses another plan type for a claim, and stores it. It writes labels and group first, because the
+// request to LKE depends on them, and the resources for Karpenter second. If the second write fails, the resources
+// are wrong until the Node reports its own.
 func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan string, err error) {
 	chosen, err := n.replan(ctx, nc)
 	if err != nil {
@@ -159,8 +156,8 @@ func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan st
 	return nodeclaim.PlanOf(next), n.Client.Status().Patch(ctx, next, client.MergeFrom(stored))
 }
 
-// DemandOf reads a NodeClaim as demand for capacity. It returns false while Create
-// has not answered yet: such a claim requests nothing.
+// DemandOf converts a NodeClaim to demand for capacity. It returns false if Create has not answered yet, because
+// such a claim requests nothing.
 func DemandOf(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
 	id := nc.Status.ProviderID
 	claim = capacity.Claim{
@@ -185,11 +182,11 @@ func DemandOf(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
 	return claim, true
 }
 
-// NodeName is the name of the node, and of the Linode, in a slot. It was
-// recorded on nodes of real LKE clusters.
+// NodeName returns the name of the node, and of the Linode, in a slot. The format was recorded on nodes of real LKE
+// clusters.
 func NodeName(cluster int, slot string) string { return fmt.Sprintf("lke%d-%s", cluster, slot) }
 
-// nodesOf are Nodes with the slots that they are named after.
+// nodesOf adds to Nodes the slots in their names.
 func nodesOf(registered map[int]nodeclaim.Node) map[int]capacity.Node {
 	nodes := make(map[int]capacity.Node, len(registered))
 	for instance, n := range registered {
@@ -202,8 +199,7 @@ func nodesOf(registered map[int]nodeclaim.Node) map[int]capacity.Node {
 	return nodes
 }
 
-// SlotOf is the inverse of NodeName. It returns false for a name that no slot
-// of the cluster can have.
+// SlotOf is the inverse of NodeName. It returns false for a name that no slot of the cluster can have.
 func SlotOf(cluster int, node string) (pool int, slot string, ok bool) {
 	slot, ok = strings.CutPrefix(node, fmt.Sprintf("lke%d-", cluster))
 	if !ok {
@@ -214,7 +210,7 @@ func SlotOf(cluster int, node string) (pool int, slot string, ok bool) {
 	return pool, slot, found && err == nil
 }
 
-// IsNode reports whether a Node of that name can be one of the cluster.
+// IsNode reports whether a Node with that name can belong to the cluster.
 func IsNode(cluster int, node string) bool {
 	_, _, ok := SlotOf(cluster, node)
 	return ok

@@ -23,19 +23,19 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Classes are the Rules of classes whose nodes LKE makes.
+// Classes implements the Rules for classes whose nodes LKE creates.
 type Classes struct {
 	client  client.Client
 	cluster api.Cluster
 	control controlPlane
-	account account // asked once every few minutes
+	account account // answers are kept for some minutes
 	events  events.EventRecorder
 
 	mu      sync.Mutex
 	answers map[string]answer
 }
 
-// controlPlane knows the version of the control plane; ControlPlane is one.
+// controlPlane knows the version of the control plane; ControlPlane implements it.
 type controlPlane interface {
 	Version() string
 	Upgrades() <-chan event.GenericEvent
@@ -51,7 +51,7 @@ func NewClasses(c client.Client, cluster api.Cluster, control controlPlane, a ac
 
 func (l *Classes) tier() catalog.Tier { return catalog.Tier(l.cluster.Tier) }
 
-// Changes implements Rules: the control plane has got another version.
+// Changes implements Rules: it receives when the control plane gets another version.
 func (l *Classes) Changes() <-chan event.GenericEvent { return l.control.Upgrades() }
 
 // Problem implements Rules.
@@ -62,15 +62,15 @@ func (l *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	return l.missing(ctx, class.Spec)
 }
 
-// Drifted implements Rules: what drifted before stays so.
+// Drifted implements Rules: a claim that has drifted once stays drifted.
 func (l *Classes) Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool {
 	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
 	return err == nil && (group.DiskEncryption != class.Spec.DiskEncryption ||
 		l.tier() == catalog.Enterprise && group.FirewallID != ptr.Deref(class.Spec.FirewallID, 0))
 }
 
-// missing says what a class names that Linode does not have; "" if nothing is
-// missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
+// missing names the first object that a class refers to and that Linode does not have; "" if nothing is missing or
+// Linode does not answer. In the second case LKE rejects a wrong pool itself.
 func (l *Classes) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
 	if v := spec.LKEK8sVersion; v != nil && l.tier() == catalog.Enterprise && *v != l.control.Version() {
 		if versions, err := l.versions(ctx); err == nil && !slices.Contains(versions, *v) {
@@ -90,11 +90,12 @@ func (l *Classes) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeCla
 	return ""
 }
 
-// writeFirewall says of a class of the standard tier that its firewall has no effect. An event reports that once.
+// writeFirewall sets a condition on a class of the standard tier whose firewall has no effect, and reports it once
+// with an event.
 func (l *Classes) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
 	conditions, id := class.StatusConditions(), class.Spec.FirewallID
 	if id == nil || l.tier() == catalog.Enterprise {
-		_ = conditions.Clear(linodev1alpha1.ConditionFirewallWithoutEffect) // it fails for parts of Ready only
+		_ = conditions.Clear(linodev1alpha1.ConditionFirewallWithoutEffect) // an error is only possible for parts of Ready
 		return
 	}
 	text := fmt.Sprintf("the cluster is of the standard tier, where lkeplan creates node pools without a firewall: %d "+
@@ -105,7 +106,7 @@ func (l *Classes) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
 	}
 }
 
-// ClassProblem says why LKE would refuse pools of a class; "" where it would not.
+// ClassProblem says why LKE would refuse pools of a class; "" if it would not.
 func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
 	if problem := nodeclaim.TagProblem(spec.Tags, GroupTag); problem != "" {
 		return problem
@@ -118,28 +119,28 @@ func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) st
 	return ""
 }
 
-// account knows the firewalls and versions that a class may name; api.Client is
-// one.
+// account knows the firewalls and versions that a class may name; api.Client implements it.
 type account interface {
 	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
 	Firewall(ctx context.Context, id int) error
 }
 
-// How long an answer about the account counts: both come and go without an event. That
-// something is missing, or was not answered, is asked again sooner.
+// How long an answer about the account is kept: firewalls and versions change without an event. If something is
+// missing, or Linode did not answer, the account is asked again sooner.
 const (
 	answerFor  = 10 * time.Minute
 	missingFor = time.Minute
 )
 
-// answer is an answer about the account.
+// answer is a kept answer about the account.
 type answer struct {
 	until    time.Time
 	versions []string
 	err      error
 }
 
-// ask asks the account once for many classes and events. It leaves the rate limit to others where that is short.
+// ask requests something once for many classes and events. If the rate limit is short, it lets other requests go
+// first.
 func (l *Classes) ask(
 	ctx context.Context, what string, ask func(context.Context) ([]string, error),
 ) (versions []string, err error) {
@@ -157,7 +158,7 @@ func (l *Classes) ask(
 	return versions, err
 }
 
-// versions are those that LKE offers the account in the tier of the cluster.
+// versions returns the versions that LKE offers the account for the tier of the cluster.
 func (l *Classes) versions(ctx context.Context) ([]string, error) {
 	return l.ask(ctx, "versions", func(ctx context.Context) ([]string, error) {
 		return l.account.Versions(ctx, l.tier())

@@ -24,16 +24,16 @@ type ControlPlane struct {
 
 	mu      sync.Mutex
 	version string
-	asked   time.Time // when the version was last asked for
+	asked   time.Time // time of the last request for the version
 }
 
-// ClusterAPI describes clusters; api.Client is one.
+// ClusterAPI describes clusters; api.Client implements it.
 type ClusterAPI interface {
 	Cluster(ctx context.Context, id int) (api.Cluster, error)
 }
 
-// NewControlPlane returns the control plane of a cluster as the API described it
-// a moment ago. New versions are set on the types.
+// NewControlPlane returns the control plane of a cluster that the API has just described. It sets new versions on
+// types.
 func NewControlPlane(api ClusterAPI, cluster api.Cluster, types *instancetype.Set, log *slog.Logger) *ControlPlane {
 	return &ControlPlane{
 		api: api, cluster: cluster.ID, types: types, log: log, upgrades: make(chan event.GenericEvent, 1),
@@ -41,20 +41,20 @@ func NewControlPlane(api ClusterAPI, cluster api.Cluster, types *instancetype.Se
 	}
 }
 
-// Version is the Kubernetes version of the control plane: 1.34 on standard
-// clusters, v1.34.1+lke2 on Enterprise.
+// Version returns the Kubernetes version of the control plane: 1.34 on standard clusters, v1.34.1+lke2 on
+// Enterprise.
 func (c *ControlPlane) Version() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.version
 }
 
-// Upgrades has an event after each change of the version, one at most. It has one
-// reader.
+// Upgrades returns a channel that receives after each change of the version, with at most one pending event. It has
+// one reader.
 func (c *ControlPlane) Upgrades() <-chan event.GenericEvent { return c.upgrades }
 
-// refresh asks for the version where the last answer is a minute old. It changes
-// when a person, or Linode, upgrades the cluster.
+// refresh requests the version if the last answer is a minute old. The version changes when a user, or Linode,
+// upgrades the cluster.
 func (c *ControlPlane) refresh(ctx context.Context) {
 	const every = time.Minute
 	c.mu.Lock()
@@ -68,13 +68,13 @@ func (c *ControlPlane) refresh(ctx context.Context) {
 	defer c.mu.Unlock()
 	c.asked = time.Now()
 	if err != nil || cluster.K8sVersion == "" || cluster.K8sVersion == c.version {
-		return // the old version will do until the next time
+		return // keep the old version until the next time
 	}
 	c.log.Info("the control plane was upgraded", "from", c.version, "to", cluster.K8sVersion)
 	c.version = cluster.K8sVersion
 	c.types.SetVersion(cluster.K8sVersion)
 	select {
 	case c.upgrades <- event.GenericEvent{Object: &linodev1alpha1.LinodeNodeClass{}}:
-	default: // the one that is waiting is about this change, too
+	default: // the pending event covers this change as well
 	}
 }

@@ -9,11 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DaemonSetsSeen is when DaemonSets were seen.
+// DaemonSetsSeen is when the DaemonSets of LKE were observed.
 const DaemonSetsSeen = "November 2026"
 
-// DaemonSets are those that LKE runs on each node of a cluster of the standard tier, with what their pods request, as kubectl
-// describe node printed it of a user's cluster. Those of the enterprise tier, with Cilium, were not seen. Images are stand-ins.
+// DaemonSets returns the DaemonSets that LKE runs on each node of a cluster of the standard tier, with the requests
+// that kubectl describe node printed on a user's cluster. Those of the enterprise tier, with Cilium, have not been
+// observed. The images are placeholders.
 //
 // Unverified: all clusters of the standard tier have the same.
 func DaemonSets() []*appsv1.DaemonSet {

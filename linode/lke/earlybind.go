@@ -1,8 +1,8 @@
 package lke
 
-// Nodes are prepared when they join, before a pod can land on them: they get the taints and labels
-// with which Karpenter wants a kubelet to register. LKE is asked for nothing here, and no machine
-// is bound to a NodeClaim; the claim that owns the machine of a Node is found.
+// Nodes are prepared when they join, before a pod can land on them: they get the taints and labels with which
+// Karpenter wants a kubelet to register. This file sends no requests that change LKE and binds no machine; it finds
+// the claim that owns the machine of a Node.
 
 import (
 	"context"
@@ -48,8 +48,7 @@ type EarlyBinder struct {
 	pools   poolLister
 }
 
-// poolLister lists the node pools of the cluster as LKE showed them at a time or later;
-// Syncer does.
+// poolLister lists the node pools of the cluster as LKE showed them at a time or later; Syncer implements it.
 type poolLister interface {
 	Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error)
 }
@@ -90,7 +89,7 @@ func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
-	case !listed: // a list may lack a pool: whose the Node is, a later one tells
+	case !listed: // a list may lack a pool; a later list has the pool of the Node
 		return ctrl.Result{RequeueAfter: unlistedAgain}, nil
 	case GroupOf(pool) == "":
 		return ctrl.Result{}, nil
@@ -112,8 +111,8 @@ func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	stored := node.DeepCopy()
 	prepare(&node, pool, claim)
 	if err := c.write(ctx, stored, &node); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
-		// Another client has written the Node, which causes another event. Until the
-		// cache shows that write, every further try fails too.
+		// Another client has changed the Node, which causes another event. Until the cache shows that change, each
+		// retry would fail as well.
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	} else if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("prepare node %s: %w", node.Name, err))
@@ -128,14 +127,14 @@ func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	return c.identify(ctx, &node)
 }
 
-// write stores what was added to a Node. While a Node joins, many write to it:
-// hence the taints and labels are added to what it has by then.
+// write stores what was added to a Node. Many clients write to a Node while it joins, so the taints and labels are
+// added to its current ones.
 func (c *EarlyBinder) write(ctx context.Context, stored, prepared *corev1.Node) error {
 	if equality.Semantic.DeepEqual(stored, prepared) {
 		return nil
 	}
 	if len(stored.Labels) == 0 || len(stored.Spec.Taints) == 0 {
-		return c.client.Patch(ctx, prepared, nodeclaim.IfUnchanged(stored)) // there is no list to add to
+		return c.client.Patch(ctx, prepared, nodeclaim.IfUnchanged(stored)) // there is no list to append to
 	}
 	patch, err := additions(stored, prepared)
 	if err != nil {
@@ -144,9 +143,8 @@ func (c *EarlyBinder) write(ctx context.Context, stored, prepared *corev1.Node) 
 	return c.client.Patch(ctx, prepared, patch)
 }
 
-// additions is the patch that adds the taints and labels. The API server refuses
-// it where Karpenter has registered the Node meanwhile, or where they were added
-// before and the cache does not show it yet: a taint that was removed
+// additions returns the patch that adds the taints and labels. The API server rejects it if Karpenter has
+// registered the Node, or if they were added before and the cache does not show it yet: a taint that was removed
 // since then must not come back.
 func additions(stored, prepared *corev1.Node) (client.Patch, error) {
 	type operation struct {
@@ -178,12 +176,11 @@ func additions(stored, prepared *corev1.Node) (client.Patch, error) {
 	return client.RawPatch(types.JSONPatchType, raw), err
 }
 
-// unlistedAgain is when a Node is checked again whose pool LKE does not list.
+// unlistedAgain is the time after which a Node is checked again if LKE does not list its pool.
 const unlistedAgain = 5 * time.Second
 
-// find returns the pool of a Node, its slot where LKE lists it, and whether LKE lists the
-// pool. For a Node of a pool that is not among the last known ones it asks
-// LKE again.
+// find returns the pool of a Node, its slot if LKE lists it, and whether LKE lists the pool. If the pool is not in
+// the last list, it requests another one.
 func (c *EarlyBinder) find(ctx context.Context, node *corev1.Node) (api.Pool, api.Slot, bool, error) {
 	poolID, _, _ := SlotOf(c.cluster, node.Name)
 	pools, err := c.pools.Pools(ctx, time.Time{})
@@ -201,8 +198,8 @@ func (c *EarlyBinder) find(ctx context.Context, node *corev1.Node) (api.Pool, ap
 // The taint of a Node that the cloud controller has not seen yet.
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 
-// mayHavePods reports whether pods may have landed on a Node: it has been ready for a moment, and has
-// neither the taint with which it joined nor the one that it should have got meanwhile.
+// mayHavePods reports whether pods may run on a Node: it has been ready for a moment, and has neither the taint
+// with which it joined nor the one that this controller adds.
 func mayHavePods(node *corev1.Node) bool {
 	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 		return t.Key == uninitialized || t.Key == karpv1.UnregisteredTaintKey
@@ -243,9 +240,8 @@ func (c *EarlyBinder) claim(ctx context.Context, slot api.Slot) (*karpv1.NodeCla
 	return &list.Items[0], nil
 }
 
-// prepare adds to a joining Node the taints and labels that it must have before a
-// pod lands on it. A Node that was recreated, or that pods could already use, may have
-// some: it gets no taint of ours that would evict them.
+// prepare adds to a joining Node the taints and labels that it must have before a pod lands on it. A Node that was
+// recreated, or that pods could already use, may have pods, and gets no taint that would evict them.
 func prepare(node *corev1.Node, pool api.Pool, claim *karpv1.NodeClaim) {
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
@@ -271,8 +267,8 @@ func prepare(node *corev1.Node, pool api.Pool, claim *karpv1.NodeClaim) {
 	node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] = "true"
 }
 
-// identify writes the provider id that the cloud controller should have written. Until
-// then it asks for another try.
+// identify writes the provider id that the cloud controller has failed to write in time. Until that time it asks
+// for another try.
 func (c *EarlyBinder) identify(ctx context.Context, node *corev1.Node) (ctrl.Result, error) {
 	due := node.CreationTimestamp.Add(nodeclaim.ProviderIDWithin)
 	if node.Spec.ProviderID != "" {
@@ -281,7 +277,7 @@ func (c *EarlyBinder) identify(ctx context.Context, node *corev1.Node) (ctrl.Res
 	if wait := time.Until(due); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	// The slot's instance as it is by now: LKE may have put another in its place.
+	// Read the slot's instance again, because LKE may have replaced it.
 	pools, err := c.pools.Pools(ctx, due)
 	if err != nil {
 		return ctrl.Result{}, err

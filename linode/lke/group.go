@@ -14,10 +14,9 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// poolLabels returns the labels that all nodes of the claim's NodePool have, as far
-// as LKE takes them: labels of single claims would end up on all nodes of an LKE
-// pool. Cloud Manager refuses keys of kubernetes.io and linode.com; Karpenter puts
-// those on the Node itself.
+// poolLabels returns the labels that all nodes of the claim's NodePool have, as far as LKE accepts them. It leaves
+// out labels of single claims, because they would appear on all nodes of an LKE pool. Cloud Manager rejects keys of
+// kubernetes.io and linode.com; Karpenter sets those on the Node.
 func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
 	if pool == nil {
 		return nil
@@ -33,9 +32,10 @@ func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
 	return labels
 }
 
-// inPlaceLabels are the labels of a NodePool that change in place, as far as LKE takes them; nil for one that a group may
-// have and the NodePool does not set. A key that has left the list since then counts, too, if the claim has the value of
-// the NodePool and its group does not: without it, LKE would remove the label from existing nodes.
+// inPlaceLabels returns the labels of a NodePool that change in place, as far as LKE accepts them; the value is nil
+// for a label that the group may have and the NodePool does not set. It includes a key that does not change in
+// place any more, if the claim has the NodePool's value and the group does not: otherwise LKE would remove the
+// label from existing nodes.
 func inPlaceLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool, group map[string]string) map[string]*string {
 	labels := map[string]*string{}
 	if pool == nil {
@@ -67,9 +67,8 @@ func Reserved(key string) bool {
 	return strings.Contains(key, "kubernetes.io") || strings.Contains(key, "linode.com")
 }
 
-// groupFor is the group of LKE pools that the claim's machine comes from. Version and firewall are for
-// Enterprise: a pool of the standard tier is made without them, and would never match a group that
-// has one.
+// groupFor returns the group of LKE pools for the claim's machine. Version and firewall are set only on Enterprise:
+// a pool of the standard tier is created without them, and would never match a group with them.
 func groupFor(
 	nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, plan string, labels map[string]string, tier catalog.Tier,
 ) capacity.Group {
@@ -98,16 +97,14 @@ type Problem struct {
 	Text string // one sentence
 }
 
-// What LKE takes: the numbers are those of the Linode API's specification and of
-// Cloud Manager.
+// Limits of LKE, from the Linode API's specification and Cloud Manager.
 const (
 	maxKey     = 128 // of a label or a taint, with its prefix
-	maxKeyName = 62  // behind a prefix
+	maxKeyName = 62  // after the prefix
 )
 
-// PoolProblems returns what LKE would refuse of a NodePool's labels and taints.
-// Keys that LKE keeps to itself are not among them: Karpenter puts those on the
-// Node.
+// PoolProblems returns what LKE would refuse of a NodePool's labels and taints. Keys that LKE reserves are not
+// problems: they are not sent, and Karpenter sets them on the Node.
 func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
 	for key := range pool.Spec.Template.Labels {
 		if text := keyProblem(key); text != "" {
@@ -127,7 +124,7 @@ func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
 	return problems
 }
 
-// Refused says in one line what LKE would refuse of a NodePool; "" where it takes all.
+// Refused says in one line what LKE would refuse of a NodePool; "" if it accepts everything.
 func Refused(pool *karpv1.NodePool) string {
 	var texts []string
 	for _, p := range PoolProblems(pool) {
@@ -140,10 +137,10 @@ func keyProblem(key string) string {
 	prefix, name, prefixed := strings.Cut(key, "/")
 	switch {
 	case !prefixed, Reserved(key):
-		return "" // Kubernetes has the same limit; or it is not sent
+		return "" // Kubernetes has the same limit, or it is not sent
 	case len(key) > maxKey:
 		return fmt.Sprintf("LKE allows keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
-	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
+	case len(name) == maxKeyName+1: // Kubernetes rejects longer names
 		return fmt.Sprintf("LKE allows %d characters after the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
 			len(name))
 	}

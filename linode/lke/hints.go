@@ -8,24 +8,25 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 )
 
-// hint is a call that shows sooner what else is found out later, and that a token may not be allowed.
+// hint is an optional request for information that the poll would show later as well. The token may lack the scope
+// for it.
 type hint struct {
-	what      string        // it asks for
-	scope     string        // it needs
-	every     time.Duration // it is asked no more often than that
+	what      string        // what it requests
+	scope     string        // the scope of the token that it needs
+	every     time.Duration // the shortest time between two requests
 	notBefore time.Time
 	logged    bool
 }
 
-// How long a hint rests after it was refused, or not answered, and how long its answer is waited for: the poll waits as
-// long.
+// How long a hint pauses after it was refused or not answered, and the timeout of its request, during which the
+// poll waits.
 const (
 	restRefused    = time.Hour
 	restUnanswered = time.Minute
 	hintTimeout    = 5 * time.Second
 )
 
-// read asks, unless the hint rests.
+// read sends the request, unless the hint pauses.
 func (h *hint) read(ctx context.Context, f *Syncer, ask func(context.Context) error) {
 	if time.Now().Before(h.notBefore) {
 		return
@@ -50,8 +51,8 @@ func (h *hint) read(ctx context.Context, f *Syncer, ask func(context.Context) er
 	}
 }
 
-// failures returns what LKE has written of nodes that it could not make, if it can explain a slot that stays without an
-// instance: one request for all pools of a poll.
+// failures returns the events about nodes that LKE could not create, if a slot that stays without an instance needs
+// an explanation. It sends one request for all pools.
 func (f *Syncer) failures(ctx context.Context) (found []capacity.Failure) {
 	var since time.Time
 	var ask bool

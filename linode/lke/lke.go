@@ -23,7 +23,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Machines are the Linodes in the node pools of an LKE cluster. It implements Orders and Machines.
+// Machines implements Orders and Machines for the Linodes in the node pools of an LKE cluster.
 type Machines struct {
 	client   client.Client
 	types    *instancetype.Set
@@ -33,16 +33,16 @@ type Machines struct {
 	upgrades *upgrades
 }
 
-// PoolSource shows the node pools of a cluster, and lets machines go; Syncer is one.
+// PoolSource lists the node pools of a cluster, and releases machines; Syncer implements it.
 type PoolSource interface {
 	// Pools returns all pools of the cluster as LKE showed them at a time or later.
 	Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error)
-	// Last returns all pools as LKE showed them last, whenever that was.
+	// Last returns all pools as LKE last showed them, however old that is.
 	Last() []api.Pool
 	// Release allows the deletion of a NodeClaim's machine, and reports whether a list of LKE after the first
 	// call no longer shows it.
 	Release(uid string) (gone bool)
-	// Traits returns what the pool of an instance is like, where that is known.
+	// Traits returns the properties of the pool of an instance, if they are known.
 	Traits(instance int) (capacity.Traits, bool)
 }
 
@@ -51,13 +51,13 @@ func New(c client.Client, types *instancetype.Set, cluster int, tier catalog.Tie
 	return &Machines{client: c, types: types, cluster: cluster, tier: tier, pools: pools, upgrades: &upgrades{client: c}}
 }
 
-// Known implements Orders. On Enterprise nodes are created of the class's version.
+// Known implements Orders. On Enterprise, nodes are created with the class's version, which must be known.
 func (l *Machines) Known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return l.tier != catalog.Enterprise || class.Status.KubernetesVersion != ""
 }
 
-// Offer implements Orders. Nothing is available for a NodePool all of whose nodes LKE would refuse. On
-// Enterprise, plans with GPUs are available if the class says that Linode sells them to its owners.
+// Offer implements Orders. It offers nothing to a NodePool all of whose nodes LKE would refuse. On Enterprise, it
+// offers plans with GPUs if the class has the annotation that says that Linode sells them to the account.
 func (l *Machines) Offer(
 	ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
 ) ([]*cloudprovider.InstanceType, error) {
@@ -71,8 +71,9 @@ func (l *Machines) Offer(
 	return l.types.WithoutGPUs(types), nil
 }
 
-// Refused says in one line what LKE would refuse of a NodePool, "" where it takes all: PoolProblems, and on Enterprise
-// that it allows plans with GPUs only and nothing says that they are sold.
+// Refused says in one line what LKE would refuse of a NodePool; "" if it accepts everything. In addition to
+// PoolProblems, it reports a NodePool on Enterprise that allows only plans with GPUs although they are not known to
+// be sold.
 func (l *Machines) Refused(ctx context.Context, pool *karpv1.NodePool) string {
 	refused := Refused(pool)
 	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && l.types.OnlyGPUs(instancetype.RequirementsOf(pool)) {
@@ -84,7 +85,7 @@ func (l *Machines) Refused(ctx context.Context, pool *karpv1.NodePool) string {
 	return refused
 }
 
-// sellsGPUs reports whether plans with GPUs are sold for nodes of a class.
+// sellsGPUs reports whether Linode sells plans with GPUs for nodes of a class.
 func (l *Machines) sellsGPUs(ctx context.Context, name string) (bool, error) {
 	if l.tier != catalog.Enterprise {
 		return true, nil
@@ -96,7 +97,7 @@ func (l *Machines) sellsGPUs(ctx context.Context, name string) (bool, error) {
 	return class.Annotations[schemas.AnnotationGPUPlans] == "true", nil
 }
 
-// Order implements Orders: it names the group of LKE pools.
+// Order implements Orders: it returns the group of LKE pools as annotations.
 func (l *Machines) Order(
 	_ context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string,
 ) (map[string]string, error) {
@@ -107,13 +108,13 @@ func (l *Machines) Order(
 // Release implements Machines.
 func (l *Machines) Release(uid string) (gone bool) { return l.pools.Release(uid) }
 
-// Get implements Machines. A list that is a moment old will do. A machine that it does not
-// show is gone for good, unless LKE does not list all of the machine's pool.
+// Get implements Machines. It may use the last list. A machine that the list does not show is gone for good, unless
+// LKE does not list all slots of the machine's pool.
 func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
 	pools, err := l.pools.Pools(ctx, time.Now().Add(-recent))
 	if err != nil {
 		if nc := l.shown(l.pools.Last(), instance); nc != nil {
-			return nc, nil // what LKE showed last is a better answer than none
+			return nc, nil // the last list is a better answer than none
 		}
 		return nil, err
 	}
@@ -141,14 +142,13 @@ func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 		instance))
 }
 
-// recent is how old a list may be that says that a machine is gone. No machine
-// comes back, and Karpenter asks for no machine before its Node has joined, which
-// takes longer.
+// recent is the largest age of a list that proves that a machine is gone. This is safe, because a machine that is
+// gone does not come back, and Karpenter asks for no machine before its Node has joined, which takes longer.
 const recent = 2 * time.Second
 
-// List implements Machines. It returns the machines of all pools of the cluster, and those
-// of NodeClaims that may be in a slot which LKE counts and does not list, or whose hosts are maintained: Karpenter deletes
-// a registered claim whose machine is missing here and whose Node is not ready.
+// List implements Machines. It returns the machines of all pools of the cluster, and those of NodeClaims that may
+// be in a slot that LKE counts and does not list, or whose hosts are under maintenance: Karpenter deletes a
+// registered claim if its machine is missing here and its Node is not ready.
 func (l *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	pools, err := l.pools.Pools(ctx, time.Now().Add(-10*time.Second))
 	if err != nil {
@@ -191,7 +191,7 @@ func (l *Machines) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *lin
 	}
 	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
 	if err != nil {
-		return "", nil // another provider made it: its group is not known
+		return "", nil // another provider created it, so its group is unknown
 	}
 	if traits, known := l.pools.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
 		return nodeclaim.PoolDrifted, nil
@@ -199,14 +199,13 @@ func (l *Machines) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *lin
 	return "", nil
 }
 
-// LKE may count slots of a pool that it does not list: on Enterprise those of new
-// nodes, for about a minute. A machine that is not listed may be in one of them, but
-// only in a slot of its pool, whose number is in the name of its Node. Pools of
-// others hide what they like.
+// LKE may count slots of a pool that it does not list: on Enterprise those of new nodes, for about a minute. A
+// machine that is not listed may be in one of them, but only in a slot of its pool, whose number is in the name of
+// its Node. Hidden slots of other pools do not matter.
 //
 // Unverified: that the number in the name of a Node is that of its pool.
 
-// shown returns the machine with the instance; nil if the pools do not show it.
+// shown returns the machine with the instance; nil if the pools do not list it.
 func (l *Machines) shown(pools []api.Pool, instance int) *karpv1.NodeClaim {
 	for _, pool := range pools {
 		for _, slot := range pool.Linodes {
@@ -218,8 +217,8 @@ func (l *Machines) shown(pools []api.Pool, instance int) *karpv1.NodeClaim {
 	return nil
 }
 
-// poolThatMayHold returns the pool that may have the machine of a Node in a slot that it does
-// not list. If the pool of the Node is not known, that may be any.
+// poolThatMayHold returns the pool that may have the machine of a Node in a slot that it does not list. If the pool
+// of the Node is unknown, it may be any pool.
 func (l *Machines) poolThatMayHold(pools []api.Pool, node string) (api.Pool, bool) {
 	number, _, known := SlotOf(l.cluster, node)
 	i := slices.IndexFunc(pools, func(pool api.Pool) bool {
@@ -231,8 +230,8 @@ func (l *Machines) poolThatMayHold(pools []api.Pool, node string) (api.Pool, boo
 	return pools[i], true
 }
 
-// maintained reports whether a NodeClaim has the machine of a Node whose slot shows no instance because the host is
-// maintained.
+// maintained reports whether the slot of a NodeClaim's machine shows no instance because its host is under
+// maintenance.
 func (l *Machines) maintained(pools []api.Pool, nc *karpv1.NodeClaim, node string) bool {
 	_, slot, ok := SlotOf(l.cluster, node)
 	return ok && maintenance.Of(nc).Explains(time.Now()) && slices.ContainsFunc(pools, func(p api.Pool) bool {
@@ -240,7 +239,7 @@ func (l *Machines) maintained(pools []api.Pool, nc *karpv1.NodeClaim, node strin
 	})
 }
 
-// nodeOf is the name of the Node with a provider id; "" if there is none.
+// nodeOf returns the name of the Node with a provider id; "" if there is none.
 func (l *Machines) nodeOf(ctx context.Context, providerID string) (string, error) {
 	var nodes corev1.NodeList
 	err := l.client.List(ctx, &nodes, client.MatchingFields{"spec.providerID": providerID},
@@ -254,7 +253,8 @@ func (l *Machines) nodeOf(ctx context.Context, providerID string) (string, error
 	return nodes.Items[0].Name, nil
 }
 
-// unlisted returns the machines of NodeClaims that are not listed and that LKE may hide, or whose hosts are maintained.
+// unlisted returns the machines of NodeClaims that are not listed, but that LKE may hide, or whose hosts are under
+// maintenance.
 func (l *Machines) unlisted(
 	ctx context.Context, pools []api.Pool, listed map[string]bool,
 ) (machines []*karpv1.NodeClaim, err error) {

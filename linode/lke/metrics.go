@@ -16,26 +16,25 @@ func newMetrics() *nodeclaim.Metrics {
 			"time.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
 }
 
-// Metrics are what the Syncer counts, to be registered.
+// Metrics returns the metrics of the Syncer, to register them.
 func (f *Syncer) Metrics() []prometheus.Collector { return f.metrics.Collectors() }
 
-// timedOut is the reason where a slot stayed without a machine.
+// timedOut is the reason for slots that stayed without a machine.
 const timedOut = "timeout"
 
-// refusals are the reasons for which claims do not get what they wait for.
+// refusals are the reasons why claims do not get a machine.
 var refusals = []string{
 	string(api.ClassNoCapacity), string(api.ClassAccountLimit), string(api.ClassPlanClosed),
 	string(api.ClassValidation),
 	string(api.ClassAuth), string(api.ClassBusy), string(api.ClassUnknown), timedOut,
 }
 
-// undeleted are the reasons for which machines that are to go do not.
+// undeleted are the reasons why machines are not deleted.
 var undeleted = []string{
 	string(api.ClassLocked), string(api.ClassAuth), string(api.ClassValidation), string(api.ClassBusy), string(api.ClassUnknown),
 }
 
-// take counts what there is of each plan type. Pools of the cluster that NodeClaims are not
-// served from are not counted.
+// take counts the nodes of each plan type. It ignores pools of the cluster that do not serve NodeClaims.
 func take(view capacity.View) nodeclaim.Rows {
 	rows := nodeclaim.Rows{}
 	owned := map[int]bool{}
@@ -51,7 +50,7 @@ func take(view capacity.View) nodeclaim.Rows {
 			continue
 		}
 		row := rows.Of(p.Plan)
-		row.Coming += max(0, p.Count-len(p.Slots)) // Enterprise lists them later
+		row.Coming += max(0, p.Count-len(p.Slots)) // on Enterprise they are listed later
 		for _, s := range p.Slots {
 			switch {
 			case s.Instance == 0:
@@ -66,7 +65,7 @@ func take(view capacity.View) nodeclaim.Rows {
 	return rows
 }
 
-// show has the gauges show a view.
+// show sets the gauges to the values of a view.
 func (f *Syncer) show(view capacity.View) {
 	f.metrics.Show(take(view), f.cfg.Types.Price)
 	f.metrics.Listed(view.Asked.Truncate(time.Second))

@@ -20,8 +20,8 @@ import (
 
 // snapshot holds the pools of one answer of LKE.
 type snapshot struct {
-	asked time.Time // when the request was sent: what was answered before is in it
-	shown time.Time // when it was answered, by LKE's clock; zero if it did not say
+	asked time.Time // when the request was sent: earlier changes are in it
+	shown time.Time // when LKE answered, by its own clock; zero if unknown
 	pools []api.Pool
 }
 
@@ -40,22 +40,20 @@ func (f *Syncer) poll(ctx context.Context) (snapshot, error) {
 	return shown, nil
 }
 
-// Pools returns all pools of the cluster as LKE showed them at a time or later. The Syncer's own polls
-// go first where the rate limit is short.
+// Pools returns all pools of the cluster as LKE showed them at a time or later. If the rate limit is short, the
+// Syncer's own polls go first.
 func (f *Syncer) Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error) {
 	shown, err := f.list.Since(ctx, notBefore)
 	return shown.pools, err
 }
 
-// Last returns all pools as LKE showed them last, whenever that was; none before the
-// first answer.
+// Last returns all pools as LKE last showed them, however old that is; none before the first answer.
 func (f *Syncer) Last() []api.Pool {
 	shown, _ := f.list.Last()
 	return shown.pools
 }
 
-// Traits returns what the pool of an instance is like, where the last poll showed
-// the instance.
+// Traits returns the properties of the pool of an instance, if the last poll shows the instance.
 func (f *Syncer) Traits(instance int) (traits capacity.Traits, known bool) {
 	for _, p := range f.Last() {
 		for _, s := range p.Linodes {
@@ -67,23 +65,21 @@ func (f *Syncer) Traits(instance int) (traits capacity.Traits, known bool) {
 	return capacity.Traits{}, false
 }
 
-// GroupTag is the beginning of the tag that creates a pool lkeplan's and names its
-// group.
+// GroupTag is the prefix of the tag that marks a pool as lkeplan's and names its group.
 const GroupTag = "lkeplan-group="
 
-// adopted is a tag of the pools that the existing provider has made; another of its tags
-// names the NodePool.
+// adopted is a tag of the pools that the existing provider has created; another tag of them names the NodePool.
 const adopted = "karpenter.k8s.linode/lke-managed=true"
 
-// Keeps reports whether a node pool with these tags is kept by a provider of Karpenter: by
-// this one, or by the existing one.
+// Keeps reports whether a node pool with these tags belongs to a provider of Karpenter: to this one, or to the
+// existing one.
 func Keeps(tags []string) bool {
 	return GroupOf(api.Pool{Tags: tags}) != "" ||
 		slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, adopted) })
 }
 
-// GroupOf is the key of the group that a pool belongs to; "" where the pool is
-// not ours. LKE ignores the case of tags.
+// GroupOf returns the key of the group that a pool belongs to; "" if it is not a pool of lkeplan. LKE ignores the
+// case of tags.
 func GroupOf(p api.Pool) string {
 	for _, tag := range p.Tags {
 		if key, ok := strings.CutPrefix(strings.ToLower(tag), GroupTag); ok {
@@ -132,7 +128,7 @@ func TraitsOf(p api.Pool) capacity.Traits {
 		t.Taints = append(t.Taints, capacity.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
 	}
 	if sameMinor(t.Instead, t.Version) {
-		t.Version = t.Instead // its nodes are what can be had of that version
+		t.Version = t.Instead // its nodes have the build that LKE offered instead
 	}
 	return t
 }
@@ -145,7 +141,7 @@ type Roster struct {
 	cluster         int
 	namespace, name string
 
-	written *string // its content; nil if that is not known
+	written *string // its content; nil if unknown
 }
 
 // NewRoster returns the roster of a cluster, in the ConfigMap of that name.
@@ -153,7 +149,7 @@ func NewRoster(c client.Client, cluster int, namespace, name string) *Roster {
 	return &Roster{client: c, cluster: cluster, namespace: namespace, name: name}
 }
 
-// write stores the ids of the pools where they have changed.
+// write stores the ids of the pools if they have changed.
 func (r *Roster) write(ctx context.Context, pools []api.Pool) error {
 	var ids []string
 	for _, p := range pools {

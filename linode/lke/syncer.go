@@ -1,8 +1,8 @@
-// Package lke creates machines in the node pools of an LKE cluster. It implements linode's Orders, Machines
-// and Rules, as package instance does for separate Linodes. A Syncer keeps the node pools in line with the
-// NodeClaims: it polls LKE, calls linode/capacity for decisions, sends the calls and writes the results on
-// the claims. An EarlyBinder prepares Nodes when they join. The package itself does not decide about capacity
-// and does not choose plan types.
+// Package lke creates and deletes machines in the node pools of an LKE cluster. It implements linode's Orders,
+// Machines and Rules, as package instance does for separate Linodes. A Syncer keeps the node pools in line with the
+// NodeClaims: it polls LKE, calls linode/capacity for decisions, sends the calls and writes the results on the
+// claims. An EarlyBinder prepares Nodes when they join. The package itself does not decide about capacity and does
+// not choose plan types.
 package lke
 
 import (
@@ -35,11 +35,11 @@ type API interface {
 	Offline(ctx context.Context, ids []int) (map[int]bool, error)
 }
 
-// Claims reads the demand and writes results for a Syncer. It may lag behind the API server.
+// Claims reads the demand and writes results for a Syncer. Its lists may lag behind the API server.
 type Claims interface {
 	// List returns all claims that have or wait for a machine.
 	List(ctx context.Context) ([]capacity.Claim, error)
-	// Bind writes a claim's machine. It fails where the claim has changed.
+	// Bind writes a claim's machine. It fails if the claim has changed.
 	Bind(ctx context.Context, b capacity.Bind) error
 	// ReplanOrDelete gives a claim whose plan type has no capacity another plan type, or
 	// deletes it if there is no other.
@@ -56,19 +56,19 @@ type Claims interface {
 	WarnNodePool(ctx context.Context, nodePool, reason, message string)
 }
 
-// NodeList knows the registered Nodes; claims.Nodes is one.
+// NodeList lists and deletes the registered Nodes; nodeclaim.Nodes implements it.
 type NodeList interface {
-	// List returns them by their instance.
+	// List returns the registered Nodes by their instance.
 	List(ctx context.Context) (map[int]nodeclaim.Node, error)
-	// Drain deletes a Node, which ends when it is drained.
+	// Drain deletes a Node. The Node is gone after it is drained.
 	Drain(ctx context.Context, name string) error
-	// Keep records on a Node that it stays, for the next process.
+	// Keep records on a Node that it stays, so that the next process knows.
 	Keep(ctx context.Context, name string) error
 }
 
-// policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool and 250 in
-// a standard cluster, and on Enterprise 500 in a pool and any number in a cluster; the API
-// takes 1 to 100 in one request on standard.
+// policy returns the settings of the decision. Cloud Manager allows 100 nodes in a pool and 250 in a standard
+// cluster, and on Enterprise 500 in a pool and any number in a cluster; on standard, the API accepts 1 to 100 in
+// one request.
 //
 // Unverified: all these numbers.
 func policy(t loop.Timing, tier catalog.Tier) capacity.Policy {
@@ -91,15 +91,15 @@ func policy(t loop.Timing, tier catalog.Tier) capacity.Policy {
 type Syncer struct {
 	cfg     SyncerConfig
 	policy  capacity.Policy
-	metrics *nodeclaim.Metrics // shown by the loop alone
+	metrics *nodeclaim.Metrics // only the loop sets its gauges
 	loop    *loop.Loop[capacity.Memory]
-	events  hint // of nodes that LKE could not make
-	power   hint // of machines that have not joined
+	events  hint // events about nodes that LKE could not create
+	power   hint // whether machines that have not joined are offline
 
 	list *loop.List[snapshot]
 
 	mu     sync.Mutex
-	builds map[string]substitute // by the version that LKE refuses
+	builds map[string]substitute // by the refused version
 }
 
 // SyncerConfig configures a Syncer. Only Nodes, Roster and Timing are optional.
@@ -108,9 +108,9 @@ type SyncerConfig struct {
 	Cluster      api.Cluster
 	ControlPlane *ControlPlane
 	Claims       Claims
-	Nodes        NodeList // nil: none is registered
+	Nodes        NodeList // nil means that no Node is registered
 	Types        *instancetype.Set
-	Roster       *Roster // nil if there is no admission policy to read it
+	Roster       *Roster // nil if no admission policy reads it
 	Timing       loop.Timing
 	Log          *slog.Logger
 }
@@ -118,7 +118,7 @@ type SyncerConfig struct {
 // NewSyncer returns a Syncer for one cluster. Start runs it.
 func NewSyncer(cfg SyncerConfig) *Syncer {
 	tier := catalog.Tier(cfg.Cluster.Tier)
-	if tier == catalog.Enterprise { // Cloud Manager tells people that nodes may take that long to be listed
+	if tier == catalog.Enterprise { // Cloud Manager says that nodes may take that long to be listed
 		cfg.Timing.SlotTimeout = cmp.Or(cfg.Timing.SlotTimeout, 20*time.Minute)
 	}
 	cfg.Timing = cfg.Timing.WithDefaults()
@@ -139,8 +139,8 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 // Wake requests a poll soon.
 func (f *Syncer) Wake() { f.loop.Wake() }
 
-// Release allows the deletion of a claim's machine, and reports whether it is gone: a list after the first
-// call did not show it. The caller repeats the call until then.
+// Release allows the deletion of a claim's machine, and reports whether it is gone: a list that was requested after
+// the first call does not show it. The caller repeats the call until then.
 func (f *Syncer) Release(uid string) (gone bool) {
 	var first bool
 	f.loop.Do(func(m *capacity.Memory, now time.Time) { first, gone = m.Release(uid, now) })
@@ -150,24 +150,24 @@ func (f *Syncer) Release(uid string) (gone bool) {
 	return gone
 }
 
-// Assigned returns the machine of a claim, where this Syncer gave it one.
+// Assigned returns the machine of a claim, if this Syncer gave it one.
 func (f *Syncer) Assigned(uid string) (instance int) {
 	f.loop.Do(func(m *capacity.Memory, _ time.Time) { instance = m.Assigned(uid) })
 	return instance
 }
 
-// Start keeps the pools in step until ctx ends, and returns when the calls that
-// were under way have ended. It implements manager.Runnable.
+// Start keeps the pools in line with the claims until ctx ends, and returns when the pending calls have ended. It
+// implements manager.Runnable.
 func (f *Syncer) Start(ctx context.Context) error {
 	f.loop.Run(ctx, f.pass)
 	return nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: two Syncers of one
-// cluster would both make what is missing.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: two Syncers of one cluster would both create the
+// missing machines.
 func (f *Syncer) NeedLeaderElection() bool { return true }
 
-// pass polls once, acts on the decision, and returns when to poll again.
+// pass polls once, carries out the decision, and returns when to poll again.
 func (f *Syncer) pass(ctx context.Context) time.Duration {
 	f.cfg.ControlPlane.refresh(ctx)
 	shown, err := f.poll(ctx)
@@ -223,19 +223,19 @@ func (f *Syncer) pass(ctx context.Context) time.Duration {
 	return decision.PollIn
 }
 
-// retryIn logs why a pass ended early and returns when to poll again.
+// retryIn logs why a pass ended early, and returns when to poll again.
 func (f *Syncer) retryIn(ctx context.Context, err error) time.Duration {
 	class := api.ClassOf(err)
 	if ctx.Err() == nil {
 		f.cfg.Log.Error("could not compare the pools with the NodeClaims", "class", class, "error", err)
 	}
 	if class == api.ClassAuth {
-		return 15 * f.cfg.Timing.Quick // until there is another token
+		return 15 * f.cfg.Timing.Quick // the token must be replaced first
 	}
 	return 2 * f.cfg.Timing.Quick
 }
 
-// assigned is a view in which claims have the machines that were given to them already.
+// assigned returns a view in which claims have the machines that were already assigned to them.
 func (f *Syncer) assigned(view capacity.View) capacity.View {
 	view.Claims = slices.Clone(view.Claims)
 	f.loop.Do(func(m *capacity.Memory, _ time.Time) {
@@ -248,7 +248,7 @@ func (f *Syncer) assigned(view capacity.View) capacity.View {
 	return view
 }
 
-// bind writes the machines of claims, many at a time: the API server is asked for little.
+// bind writes the machines of claims, many at a time, because each needs few requests.
 func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capacity.Claim) {
 	asked := map[string]capacity.Claim{}
 	for _, c := range claims {
@@ -259,7 +259,7 @@ func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capac
 		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Bound(b, now) })
 		if err != nil {
 			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
-			f.Wake() // the next decisions wait for it, and have it stored again
+			f.Wake() // the next decision waits for it, and stores it again
 			return nil
 		}
 		claim, waited := asked[b.UID], time.Since(asked[b.UID].Created)
@@ -270,16 +270,16 @@ func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capac
 	})
 }
 
-// extend keeps claims for which LKE has granted a slot past the 15 minutes that Karpenter
-// gives a Node to register: on Enterprise the slot alone may take longer to be listed. What
-// the slot may take, SlotTimeout bounds.
+// extend gives claims for which LKE has granted a slot more than the 15 minutes that Karpenter allows until a Node
+// registers: on Enterprise it can take longer until the slot is listed. SlotTimeout limits how long the slot may
+// take.
 func (f *Syncer) extend(ctx context.Context, granted []string) {
 	f.each(ctx, granted, "give a NodeClaim more time to register", func(uid string) error {
 		return f.cfg.Claims.Extend(ctx, uid)
 	})
 }
 
-// each does something for several NodeClaims at a time, and logs what fails.
+// each calls do for several NodeClaims at a time, and logs errors.
 func (f *Syncer) each(ctx context.Context, uids []string, what string, do func(uid string) error) {
 	_ = loop.Each(f.cfg.Log, 8, uids, func(uid string) error {
 		if err := do(uid); err != nil && ctx.Err() == nil {
@@ -289,7 +289,7 @@ func (f *Syncer) each(ctx context.Context, uids []string, what string, do func(u
 	})
 }
 
-// Why machines are lost.
+// Reasons why machines are lost.
 const (
 	whyGone = "LKE no longer has this node's Linode: LKE has replaced it, it was deleted outside lkeplan, or the count " +
 		"of its node pool was lowered"
@@ -297,7 +297,7 @@ const (
 		"it, or it was powered off; it is deleted and replaced"
 )
 
-// end deletes the claims whose machine is lost, so that Karpenter makes others.
+// end deletes the claims whose machine is lost, so that Karpenter creates new ones.
 func (f *Syncer) end(ctx context.Context, lost []string, why string) {
 	f.each(ctx, lost, "end a NodeClaim whose machine is lost", func(uid string) error {
 		return f.cfg.Claims.Lose(ctx, uid, f.Assigned(uid), why)

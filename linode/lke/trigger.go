@@ -21,15 +21,14 @@ type Trigger struct {
 // NewTrigger returns the controller for a Syncer.
 func NewTrigger(c client.Client, syncer *Syncer) *Trigger { return &Trigger{client: c, syncer: syncer} }
 
-// Register implements operatorpkg's Controller, and runs the Syncer for as long
-// as this process leads.
+// Register implements operatorpkg's Controller, and runs the Syncer as long as this process is the leader.
 func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 	return nodeclaim.RegisterTrigger(mgr, t.syncer, t)
 }
 
-// Reconcile wakes the Syncer, which lists all claims itself: at once if no other
-// claim waits for its plan type. For a claim that has a machine it waits until the Syncer
-// would store that again: Karpenter writes the pending id over it where its cache lags.
+// Reconcile wakes the Syncer, which lists all claims: immediately, if no other claim waits for its plan type. For a
+// claim that has a machine, it waits until the Syncer would store the machine again, because Karpenter overwrites
+// it with the pending id if its cache lags.
 func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var claim karpv1.NodeClaim
 	if err := t.client.Get(ctx, req.NamespacedName, &claim); err != nil {
@@ -55,7 +54,7 @@ func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, nil
 }
 
-// undecided reports whether Create has not answered for some claim yet.
+// undecided reports whether Create has not answered yet for some claim.
 func (t *Trigger) undecided(ctx context.Context) (bool, error) {
 	var list karpv1.NodeClaimList
 	if err := t.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

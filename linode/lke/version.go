@@ -21,7 +21,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Reasons why nodes of a class are not of the version that the control plane has.
+// Reasons why nodes of a class do not have the version of the control plane.
 const (
 	controlPlaneAhead  = "ControlPlaneAhead"
 	controlPlaneBehind = "ControlPlaneBehind"
@@ -29,20 +29,20 @@ const (
 	buildNotOffered    = "BuildNotOffered"
 )
 
-// wish is what is known when the version of a class's nodes is decided.
+// wish is the input of the decision about the version of a class's nodes.
 type wish struct {
-	written      string   // in the class; "" where it names none
-	kept         string   // what was decided before; "" the first time
+	written      string   // in the class; "" if it names none
+	kept         string   // the previous decision; "" the first time
 	nodes        []string // the versions of its nodes
-	controlPlane string   // "" where it is not known
-	offered      []string // by LKE Enterprise; nil if it does not matter or is not known
+	controlPlane string   // "" if unknown
+	offered      []string // by LKE Enterprise; nil if it does not matter or is unknown
 }
 
-// decision is the version of a class's nodes, and why it is not the control plane's.
+// decision is the version of a class's nodes, and why it differs from the control plane's.
 type decision struct{ version, reason, message string }
 
-// decide keeps the version that the nodes of a class have until the class names
-// another one, also when the control plane changes.
+// decide keeps the version of the nodes of a class until the class names another one, even if the control plane is
+// upgraded.
 func (w wish) decide() decision {
 	kept := w.kept
 	if kept == "" {
@@ -74,9 +74,8 @@ func (w wish) decide() decision {
 	return decision{version: kept}
 }
 
-// first is the version of a class that is seen for the first time: that of its
-// nodes, where it has any, as after a restore, or under a controller that did not
-// write it down; else the control plane's.
+// first returns the version of a class that is seen for the first time: the version of its nodes if it has any, for
+// example after a restore or if an older controller did not record it, or else the control plane's.
 func (w wish) first() string {
 	newest, ok := catalog.ParseVersion(catalog.NewestVersion(w.nodes...))
 	switch {
@@ -85,14 +84,14 @@ func (w wish) first() string {
 	case newest.Exact():
 		return newest.String()
 	}
-	return newest.Minor() // what kubelets of the standard tier report has a patch
+	return newest.Minor() // the kubelets of the standard tier report a patch version as well
 }
 
-// UpdateStatus implements Rules: it writes into the status of a class which version its nodes get, how
-// many have another, and where the control plane is.
+// UpdateStatus implements Rules: it writes the version of new nodes, the number of nodes with another version, and
+// the version of the control plane into the status of a class.
 //
-// Unverified: that pools on Enterprise, and machines everywhere, keep their version until
-// they are recycled or replaced, also when the control plane is upgraded.
+// Unverified: that pools on Enterprise, and machines everywhere, keep their version until they are recycled or
+// replaced, also when the control plane is upgraded.
 func (l *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	claims, err := nodeclaim.OfClass(ctx, l.client, class.Name)
 	if err != nil {
@@ -101,7 +100,7 @@ func (l *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.Linode
 	w := wish{
 		written:      ptr.Deref(class.Spec.LKEK8sVersion, ""),
 		kept:         class.Status.KubernetesVersion,
-		controlPlane: cmp.Or(l.control.Version(), class.Status.ControlPlaneVersion), // what LKE said last
+		controlPlane: cmp.Or(l.control.Version(), class.Status.ControlPlaneVersion), // LKE's last answer
 	}
 	for i := range claims {
 		version, err := versionOf(ctx, l.client, &claims[i])
@@ -120,7 +119,7 @@ func (l *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.Linode
 	return nil
 }
 
-// writeVersion writes the decision. An event says what has changed.
+// writeVersion writes the decision, and an event if it has changed.
 func (l *Classes) writeVersion(class *linodev1alpha1.LinodeNodeClass, w wish, d decision) {
 	status := &class.Status
 	if status.KubernetesVersion != d.version {
@@ -144,8 +143,7 @@ func (l *Classes) writeVersion(class *linodev1alpha1.LinodeNodeClass, w wish, d 
 	}
 }
 
-// versionOf returns the Kubernetes version of a claim's node; "" while it is not
-// known.
+// versionOf returns the Kubernetes version of a claim's node; "" if unknown.
 func versionOf(ctx context.Context, c client.Reader, nc *karpv1.NodeClaim) (string, error) {
 	if version := nodeclaim.VersionOf(nc, ""); version != "" || nc.Status.NodeName == "" {
 		return version, nil
@@ -157,22 +155,21 @@ func versionOf(ctx context.Context, c client.Reader, nc *karpv1.NodeClaim) (stri
 	return nodeclaim.VersionOf(nc, node.Status.NodeInfo.KubeletVersion), nil
 }
 
-// upgrading is how far a NodePool has got with a new version of Kubernetes.
+// upgrading is the progress of a NodePool towards a new version of Kubernetes.
 type upgrading struct {
 	pool     string
-	outdated int       // nodes
+	outdated int       // number of nodes
 	newest   time.Time // when its newest claim was created
 	since    time.Time // when the version was decided
 }
 
-// standstill is how long a NodePool may create no node until the next one no longer
-// waits for it: a budget that is closed, or a pod that must not be disrupted, holds
-// up its own NodePool only. Where new nodes do not become ready Karpenter keeps
-// making others, and the rest waits.
+// standstill is how long a NodePool may create no node before the next NodePool does not wait for it any more: a
+// closed budget, or a pod that must not be disrupted, should hold up only its own NodePool. If new nodes do not
+// become ready, Karpenter keeps creating others, and the other NodePools wait.
 const standstill = time.Hour
 
-// turn reports whether the outdated nodes of a NodePool may be replaced: NodePools
-// follow one another, by name, so that what is wrong with a version shows in one.
+// turn reports whether the outdated nodes of a NodePool may be replaced. NodePools are upgraded one after the
+// other, by name, so that a fault in a version appears in only one of them.
 func turn(all []upgrading, pool string, now time.Time) bool {
 	for _, u := range all {
 		active := u.newest
@@ -189,7 +186,7 @@ func turn(all []upgrading, pool string, now time.Time) bool {
 	return true
 }
 
-// upgrades knows how far all NodePools have got. Karpenter asks for each claim.
+// upgrades caches the progress of all NodePools, because Karpenter asks for each claim.
 type upgrades struct {
 	client client.Reader
 
@@ -198,8 +195,8 @@ type upgrades struct {
 	pools []upgrading // by name
 }
 
-// versionDrifted reports whether a claim's node is to be replaced for its version,
-// and it is its NodePool's turn.
+// versionDrifted reports whether a claim's node must be replaced because of its version, and it is its NodePool's
+// turn.
 func (u *upgrades) versionDrifted(ctx context.Context, nc *karpv1.NodeClaim,
 	class *linodev1alpha1.LinodeNodeClass) (bool, error) {
 	have, err := versionOf(ctx, u.client, nc)
@@ -210,7 +207,7 @@ func (u *upgrades) versionDrifted(ctx context.Context, nc *karpv1.NodeClaim,
 	return err == nil && turn(all, nc.Labels[karpv1.NodePoolLabelKey], time.Now()), err
 }
 
-// all returns how far the NodePools have got, as they were a moment ago at most.
+// all returns the progress of the NodePools, which may be cached for a moment.
 func (u *upgrades) all(ctx context.Context) ([]upgrading, error) {
 	const fresh = 2 * time.Second
 	u.mu.Lock()

@@ -21,9 +21,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// act carries out one group's work: first corrections, then growth, then deletions, so that a pool never
-// loses its last slot while it is about to get another. After a failed call or a bug, the next decision does
-// the rest.
+// act carries out one group's work: first corrections, then growth, then deletions, so that a pool never loses its
+// last slot while it is about to get another one. After a failed call or a panic, the next decision does the rest.
 func (f *Syncer) act(ctx context.Context, w capacity.Work) {
 	f.repair(ctx, w.Corrections)
 	err := f.loop.Try(func() error { return f.grow(ctx, w) })
@@ -31,8 +30,8 @@ func (f *Syncer) act(ctx context.Context, w capacity.Work) {
 		err = f.loop.Try(func() error { return f.shrink(ctx, w) })
 	}
 	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Finish(w.Key, now) })
-	// After a failure the timer starts the next poll: waking here would repeat a
-	// refused call as fast as LKE can refuse it.
+	// After a failure the timer starts the next poll: waking here would repeat a refused call as fast as LKE can
+	// refuse it.
 	if err == nil {
 		f.Wake()
 	}
@@ -59,15 +58,15 @@ func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 	case hold == 0:
 		f.cfg.Log.Info("LKE has too few machines; requesting fewer", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
 			"nodes", failed, "error", err)
-		return nil // the next decision is due at once
+		return nil // the next decision follows immediately
 	default:
 		f.refused(ctx, w, err, hold, exhausted)
 	}
 	return err
 }
 
-// growOnce sends the calls, a few at a time. It returns how many slots were created, and how
-// many a call asked for that failed.
+// growOnce sends the calls, a few at a time. It returns how many slots were created, and how many slots the failed
+// call requested.
 func (f *Syncer) growOnce(ctx context.Context, w capacity.Work) (made, failed int, err error) {
 	defer loop.Catch(f.cfg.Log, &err)
 	var mu sync.Mutex
@@ -136,7 +135,7 @@ func outcome(err error) capacity.Outcome {
 	}
 }
 
-// refused acts on the class of a failed growth.
+// refused reacts to a failed growth, depending on its outcome.
 func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration, exhausted bool) {
 	class := api.ClassOf(err)
 	f.metrics.Refused(w.Group.Plan, string(class))
@@ -254,8 +253,7 @@ func (f *Syncer) notDeleted(ctx context.Context, uids []string, reason, message 
 	})
 }
 
-// repair corrects pools in place. What fails is tried again by a later decision; no
-// claim waits for it.
+// repair corrects pools in place. A later decision retries what has failed, because no claim waits for it.
 func (f *Syncer) repair(ctx context.Context, corrections []capacity.Correction) {
 	for _, m := range corrections {
 		what := strings.Join(m.Fields, ", ")
@@ -273,7 +271,7 @@ func (f *Syncer) repair(ctx context.Context, corrections []capacity.Correction) 
 			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
 		}
 		if m.Unmarked() || m.Intended() && err == nil {
-			continue // nothing depends on Mark, or a commit changes the labels: nothing is wrong with the pool
+			continue // nothing depends on Mark, and labels that a commit changes are not a fault
 		}
 		f.warnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
 	}
@@ -283,14 +281,14 @@ func (f *Syncer) warnNodePool(ctx context.Context, nodePool, reason, message str
 	_ = f.loop.Try(func() error { f.cfg.Claims.WarnNodePool(ctx, nodePool, reason, message); return nil })
 }
 
-// poolChange is the request that corrects a pool.
+// poolChange returns the request that corrects a pool.
 //
-// Unverified: that tags, labels, taints and the autoscaler change without touching the
-// nodes of the pool or its count.
+// Unverified: that tags, labels, taints and the autoscaler change without touching the nodes of the pool or its
+// count.
 //
 // Unverified: that LKE does not write the earlier labels of a pool on its existing Nodes.
 func poolChange(m capacity.Correction) api.PoolChange {
-	whole := poolSpec(m.Group, 0, api.Cluster{Tier: string(catalog.Enterprise)}) // others have neither of the two
+	whole := poolSpec(m.Group, 0, api.Cluster{Tier: string(catalog.Enterprise)}) // the standard tier has neither of the two
 	var change api.PoolChange
 	for _, field := range m.Fields {
 		switch field {
@@ -315,8 +313,8 @@ func poolChange(m capacity.Correction) api.PoolChange {
 	return change
 }
 
-// poolSpec is the request for a pool of a group. On Enterprise each pool needs a
-// version: the control plane's, where the class names none.
+// poolSpec returns the request for a pool of a group. On Enterprise each pool needs a version: the control plane's,
+// if the class names none.
 func poolSpec(g capacity.Group, count int, cluster api.Cluster) api.PoolSpec {
 	spec := api.PoolSpec{
 		Type:   g.Plan,
@@ -341,7 +339,7 @@ func poolSpec(g capacity.Group, count int, cluster api.Cluster) api.PoolSpec {
 	return spec
 }
 
-// tagsOf are the tags of a group's pools.
+// tagsOf returns the tags of a group's pools.
 func tagsOf(g capacity.Group) []string {
 	tags := append([]string{GroupTag + g.Key()}, g.Tags...)
 	if !slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, capacity.Mark) }) {
@@ -361,7 +359,7 @@ func (f *Syncer) drain(ctx context.Context, drains []capacity.Drain) {
 	}
 }
 
-// reportKept reports which machines stay and cost money without a claim, and what to do.
+// reportKept reports which machines without a claim stay and cost money, and what to do.
 func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 	byPool := map[string][]capacity.Kept{}
 	for _, k := range kept {
@@ -376,7 +374,7 @@ func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 		}
 		byPool[k.NodePool] = append(byPool[k.NodePool], k)
 		err := f.loop.Try(func() error { return f.cfg.Nodes.Keep(ctx, k.Node) })
-		if err != nil { // without it the Node stays while this process leads
+		if err != nil { // without the record the Node stays as long as this process leads
 			f.cfg.Log.Error("could not annotate a Node that it is kept", "node", k.Node, "error", err)
 		}
 	}

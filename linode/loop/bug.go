@@ -1,6 +1,6 @@
-// Package loop runs the decisions of LKE mode and instance mode.
-// A panic in the work for one NodeClaim or one group of node pools does not end the controller, which would
-// panic again after its next start.
+// Package loop runs a decision again and again, in LKE mode and in instance mode: Loop.Run calls a step, which
+// decides and starts work with Loop.Go. A panic in the work for one NodeClaim or one group of node pools becomes an
+// error, because it would otherwise end the controller, and again after each start.
 package loop
 
 import (
@@ -12,21 +12,20 @@ import (
 	"time"
 )
 
-// Error is a panic that was caught. The log has its stack.
+// Error is a recovered panic. The log has its stack.
 type Error struct{ Cause any }
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("a bug in lkeplan, with details in the log: %v", e.Cause)
 }
 
-// Is reports whether an error is a panic that was caught.
+// Is reports whether an error is a recovered panic.
 func Is(err error) bool {
 	_, ok := errors.AsType[*Error](err)
 	return ok
 }
 
-// Catch is to be deferred. If the function panics, it logs the panic and sets the error that the
-// function returns.
+// Catch must be deferred. If the function panics, it logs the panic and sets the error that the function returns.
 func Catch(log *slog.Logger, err *error) {
 	if cause := recover(); cause != nil {
 		log.Error("a bug in lkeplan", "cause", cause, "stack", string(debug.Stack()))
@@ -47,7 +46,7 @@ func Every(ctx context.Context, log *slog.Logger, every time.Duration, what stri
 	}
 }
 
-// Try returns the error of do, which may be a panic that was caught.
+// Try calls do, and returns its error; a panic becomes an error.
 func Try(log *slog.Logger, do func() error) (err error) {
 	defer Catch(log, &err)
 	return do()

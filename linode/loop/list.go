@@ -16,25 +16,24 @@ type List[T any] struct {
 
 	mu    sync.Mutex
 	last  T
-	asked time.Time // when the request for last was sent: what was answered before is in it
-	ended time.Time // when the last shared list did
+	asked time.Time // when the request for last was sent: earlier changes are in it
+	ended time.Time // when the last shared list ended
 
-	next singleflight.Group // the list that those wait for who want a newer one
+	next singleflight.Group // the list for callers who need a newer one
 }
 
 // ListEvery is the time between two shared lists. Lists of a Loop's own steps do not count and need not wait.
 const ListEvery = 2 * time.Second
 
-// listTimeout bounds how long callers wait for a list. While the rate limit is exhausted they get an error.
+// listTimeout is how long callers wait for a list. If the rate limit is exhausted, they get an error.
 const listTimeout = 30 * time.Second
 
-// NewList returns a List before the first answer. Ask is to list, and to Put what it is shown.
+// NewList returns a List without an answer. ask must request a list, and pass the answer to Put.
 func NewList[T any](log *slog.Logger, ask func(context.Context) error) *List[T] {
 	return &List[T]{log: log, ask: ask}
 }
 
-// Put takes what was shown to a request that was sent then, and reports whether that is newer than what
-// was known.
+// Put stores the answer to a request that was sent at a time, and reports whether it is newer than the stored one.
 func (l *List[T]) Put(asked time.Time, shown T) (newer bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +44,7 @@ func (l *List[T]) Put(asked time.Time, shown T) (newer bool) {
 	return true
 }
 
-// Last returns what was shown last, and when it was requested: never before the first answer.
+// Last returns the last answer, and when it was requested: the zero time before the first answer.
 func (l *List[T]) Last() (shown T, asked time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,8 +70,8 @@ func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err 
 	}
 }
 
-// make makes a list of a time or later when the next one is due, unless there is one: a caller can find the last list too
-// old, and come here only after a newer one has ended.
+// make requests a list when the next one is due, unless there is one of a time or later: a newer list may have
+// ended between the caller's check and this call.
 func (l *List[T]) make(ctx context.Context, notBefore time.Time) error {
 	_, known, due := l.since(notBefore)
 	if !known {

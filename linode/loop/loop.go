@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Loop runs a step repeatedly: after the time that the step returns, or sooner when it is woken. It keeps the
-// Memory of the decisions that the steps make, and runs the work that they begin. It is safe for
-// concurrent use.
+// Loop runs a step repeatedly: after the time that the step returns, or sooner if it is woken. It has the Memory of
+// the decisions that the steps make, and runs the work that they start. It is safe for concurrent use.
 type Loop[Memory any] struct {
 	log    *slog.Logger
 	gather time.Duration
@@ -24,18 +23,18 @@ type Loop[Memory any] struct {
 	memory Memory
 }
 
-// New returns a Loop whose Memory is zero, as after a restart. A step comes no sooner than gather
-// after Wake: one step may then serve all who wake it.
+// New returns a Loop whose Memory is zero, as after a restart. After Wake, it waits for the time gather before a
+// step, so that one step can serve several callers.
 func New[Memory any](log *slog.Logger, gather time.Duration) *Loop[Memory] {
 	return &Loop[Memory]{log: log, gather: gather, wake: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 }
 
-// afterBug is when a step that panicked is due again. Its Memory is unchanged, and the calls after the panic
-// were not started.
+// afterBug is the time until the next step after a step that panicked. Its Memory is unchanged, and calls after the
+// panic were not started.
 const afterBug = 10 * time.Second
 
-// Run runs step until ctx ends, and returns when the work that was begun has ended. Step returns
-// when it is due again.
+// Run runs step until ctx ends, and returns when all started work has ended. step returns the time until the next
+// step.
 func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.Duration) {
 	defer l.work.Wait()
 	timer := time.NewTimer(0)
@@ -54,7 +53,7 @@ func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.
 			case <-time.After(l.gather):
 			}
 		}
-		drain(l.wake) // this step sees what was signalled until now
+		drain(l.wake) // this step sees all changes that were signalled until now
 		drain(l.now)
 		next := afterBug
 		_ = l.Try(func() error { next = step(ctx); return nil })
@@ -71,7 +70,7 @@ func (l *Loop[Memory]) WakeNow() { signal(l.now) }
 // Woken reports whether a step was requested, soon or at once.
 func (l *Loop[Memory]) Woken() (soon, now bool) { return len(l.wake) > 0, len(l.now) > 0 }
 
-// signal leaves a token in a channel that holds one.
+// signal puts a token into a channel with room for one.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -79,7 +78,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// drain takes the token out, if there is one.
+// drain removes the token, if there is one.
 func drain(c <-chan struct{}) {
 	select {
 	case <-c:
@@ -94,16 +93,16 @@ func (l *Loop[Memory]) Do(event func(m *Memory, now time.Time)) {
 	event(&l.memory, time.Now())
 }
 
-// Go begins work, which Run waits for. A panic ends it, and no other.
+// Go starts work, for which Run waits. A panic ends only this work.
 func (l *Loop[Memory]) Go(work func()) {
 	l.work.Go(func() { _ = l.Try(func() error { work(); return nil }) })
 }
 
-// Try returns the error of do, which may be a panic that was caught.
+// Try calls do, and returns its error; a panic becomes an error.
 func (l *Loop[Memory]) Try(do func() error) error { return Try(l.log, do) }
 
-// Each runs do for each item, at most limit at once, and returns the first error when all have
-// ended. A panic is an error of its item.
+// Each calls do for each item, at most limit at once, waits for all, and returns the first error. A panic becomes
+// the error of its item.
 func Each[T any](log *slog.Logger, limit int, items []T, do func(T) error) error {
 	var group errgroup.Group
 	group.SetLimit(limit)

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Timing holds the delays of the loops. A zero field means its default, which the comment names.
+// Timing has the delays of the loops. A zero field means its default, which the comment names.
 type Timing struct {
-	Gather      time.Duration // 200ms: wait for more claims before the first call to LKE, where more may come
+	Gather      time.Duration // 200ms: wait for more claims before the first call to LKE, if more may come
 	Quick       time.Duration // 2s: between polls while claims wait
-	Idle        time.Duration // 1m: between polls while none does
+	Idle        time.Duration // 1m: between polls while no claim waits
 	Grace       time.Duration // 1m: how long a slot of LKE without an instance may stay unowned
-	Keep        time.Duration // 10m: how long a machine or a placement group may; the first hour is paid for anyway
+	Keep        time.Duration // 10m: how long a machine or a placement group may stay unowned; the first hour is paid for anyway
 	SlotTimeout time.Duration // 4m, 20m on Enterprise: how long a slot may stay without an instance, or unlisted
 	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
 	Maintenance time.Duration // 10m: between lists of the maintenance that Linode has announced
-	Late        time.Duration // 2m: how long after it was sent a call without an answer may be done; in instance mode
+	Late        time.Duration // 2m: in instance mode, how long after it was sent a call without an answer may take effect
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults returns the timing with defaults for zero fields.
 func (t Timing) WithDefaults() Timing {
 	return Timing{
 		Gather:      cmp.Or(t.Gather, 200*time.Millisecond),

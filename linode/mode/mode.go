@@ -1,6 +1,7 @@
-// Package mode says what follows from the way in which a cluster gets its machines: from the node pools of an LKE
-// cluster, or as Linodes that join it one by one (instance mode). It asks no API: what a class names of an account is
-// taken to be there. Simulations and rules about configurations ask it, so that they know neither way.
+// Package mode describes the two ways in which a cluster gets its machines: from the node pools of an LKE cluster,
+// or as Linodes that join it one by one (instance mode). Of(tier) returns the Mode for simulations and rules about
+// configurations, so that they need to know neither of the two. It sends no requests, and assumes that everything
+// that a class refers to exists.
 package mode
 
 import (
@@ -20,25 +21,26 @@ import (
 
 // Mode is a way to get machines.
 type Mode interface {
-	// Orders are what machines are made from. New ones remember nothing.
+	// Orders returns the orders for machines. A new one has no memory.
 	Orders(c client.Client, types *instancetype.Set) linode.Orders
-	// ClassProblem says why no machine is made of a class; "" where one is.
+	// ClassProblem says why no machine can be created from a class; "" if one can.
 	ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string
-	// PoolProblems are what is refused of a pool.
+	// PoolProblems returns what LKE would refuse of a pool.
 	PoolProblems(pool *karpv1.NodePool) []lke.Problem
-	// Refused is the same in one line; "" for nothing.
+	// Refused returns the same in one line; "" for nothing.
 	Refused(pool *karpv1.NodePool) string
-	// Suppose writes on a class what a controller would find out of what it names.
+	// Suppose sets on a class what a controller would look up, as if all that it names existed.
 	Suppose(class *linodev1alpha1.LinodeNodeClass)
-	// StandIn is a class that is not known, and taken for one that is ready.
+	// StandIn returns a class that replaces an unknown class and counts as ready.
 	StandIn(name string) *linodev1alpha1.LinodeNodeClass
-	// DaemonSets are those that each node gets besides those of users, and whether they are known.
+	// DaemonSets returns the DaemonSets that run on each node in addition to those of users, and whether they are
+	// known.
 	DaemonSets() (sets []*appsv1.DaemonSet, known bool)
-	// Provider is whose DaemonSets these are.
+	// Provider names who runs these DaemonSets.
 	Provider() string
 }
 
-// Of is the mode of a cluster of a tier.
+// Of returns the mode of a cluster of a tier.
 func Of(tier catalog.Tier) Mode {
 	if tier == catalog.Instances {
 		return instances{}
@@ -46,7 +48,7 @@ func Of(tier catalog.Tier) Mode {
 	return pools{tier.LKE()}
 }
 
-// pools are those of an LKE cluster.
+// pools is the mode of an LKE cluster.
 type pools struct{ tier catalog.Tier }
 
 func (p pools) Orders(c client.Client, types *instancetype.Set) linode.Orders {
@@ -76,7 +78,7 @@ func (p pools) DaemonSets() (sets []*appsv1.DaemonSet, known bool) {
 
 func (pools) Provider() string { return "LKE" }
 
-// instances are Linodes that join a cluster one by one.
+// instances is the mode of Linodes that join a cluster one by one.
 type instances struct{}
 
 func (instances) Orders(c client.Client, _ *instancetype.Set) linode.Orders {
@@ -114,7 +116,7 @@ func named(name string) *linodev1alpha1.LinodeNodeClass {
 	return class
 }
 
-// noPools is LKE, without knowledge of its machines.
+// noPools is LKE without any machines.
 type noPools struct{ lke.PoolSource }
 
 // Traits implements lke.PoolSource.

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// agenda holds what is due later, in the order in which it is due. Nothing runs on its own: each read of the state
-// first runs what was due by then, each event at its own time, so that ids and peaks do not depend on when
-// the state was read.
+// agenda has the future events in their order. Nothing runs in the background: each read of the state first runs
+// the events that are due, each at its own time, so that ids and peaks do not depend on when the state is read.
 type agenda struct{ events []event }
 
 type event struct {
@@ -15,8 +14,8 @@ type event struct {
 	do func(at time.Time)
 }
 
-// plan has do called at that time, or, where that is past already, at the next read of the state. Among events of
-// one moment the first that was planned comes first.
+// plan schedules do for a time, or, if that is in the past, for the next read of the state. Events of the same time
+// run in the order in which they were planned.
 func (a *agenda) plan(at time.Time, do func(at time.Time)) {
 	n, _ := slices.BinarySearchFunc(a.events, at, func(e event, at time.Time) int {
 		if e.at.After(at) {
@@ -27,7 +26,7 @@ func (a *agenda) plan(at time.Time, do func(at time.Time)) {
 	a.events = slices.Insert(a.events, n, event{at, do})
 }
 
-// run runs what is due by now. Events that it plans are run as well where they are due.
+// run runs the events that are due, including those that they plan.
 func (a *agenda) run(now time.Time) {
 	for len(a.events) > 0 && !a.events[0].at.After(now) {
 		e := a.events[0]
@@ -36,7 +35,7 @@ func (a *agenda) run(now time.Time) {
 	}
 }
 
-// next is when the first event is due; zero if there is none.
+// next returns the time of the first event; zero if there is none.
 func (a *agenda) next() time.Time {
 	if len(a.events) == 0 {
 		return time.Time{}

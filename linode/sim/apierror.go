@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// apiError is an answer other than 200, in the one form that the API has for it.
+// apiError is an answer with an error, in the API's only form for errors.
 type apiError struct {
 	status int
 	errs   []fieldError
@@ -32,7 +32,7 @@ func refusal(status int, field, reason string) *apiError {
 
 func notFound() *apiError { return refusal(http.StatusNotFound, "", "Not found") }
 
-// errorBody is what the API writes for an error.
+// errorBody returns the API's body for errors.
 func errorBody(errs []fieldError) []byte {
 	body, _ := json.Marshal(struct { // strings always encode
 		Errors []fieldError `json:"errors"`
@@ -40,7 +40,7 @@ func errorBody(errs []fieldError) []byte {
 	return body
 }
 
-// checker collects what is wrong with a request, so that one answer names all of it.
+// checker collects the errors of a request, so that one answer has all of them.
 type checker struct{ errs []fieldError }
 
 func (c *checker) add(field, format string, args ...any) {

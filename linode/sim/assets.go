@@ -33,7 +33,7 @@ func (st *state) createGroup(q *request) (any, error) {
 	return st.assets.Put(AssetSet{Groups: []Placement{draft}}).Groups[0], nil
 }
 
-// removeGroup refuses one that has members, which the API's specification says; the text is ours.
+// removeGroup refuses to delete a group with members, as the API's specification says; the text is ours.
 func (st *state) removeGroup(g *Placement, _ *request) (any, error) {
 	if len(g.Members) > 0 {
 		return nil, refusal(http.StatusBadRequest, "", "Placement group has Linodes: remove them first")
@@ -42,27 +42,27 @@ func (st *state) removeGroup(g *Placement, _ *request) (any, error) {
 	return struct{}{}, nil
 }
 
-// AddAssets gives the account things to make Linodes with, in place of those of the same id, and returns them with
-// their ids. A firewall of the set, or of the configuration, makes all others unknown.
+// AddAssets adds objects from which Linodes are created to the account, replaces those with the same id, and
+// returns them with their ids. Once the set or the configuration has a firewall, no other firewall exists.
 func (s *Simulator) AddAssets(set AssetSet) (added AssetSet) {
 	s.update(func(st *state, _ time.Time) { added = st.assets.Put(set) })
 	return added
 }
 
-// What of an account Linodes are created with: images, firewalls, VPCs, placement groups and users;
-// what there is and what may be used where.
+// The objects of an account from which Linodes are created: images, firewalls, VPCs, placement groups and users,
+// with the rules where they can be used.
 
-// AssetSet is what an account has, in the words of the API. Ids that are left out are given, from one number
-// upwards for all kinds.
+// AssetSet has objects of an account, in the API's format. Missing ids are assigned from one sequence for all
+// kinds.
 type AssetSet struct {
 	Images    []Image     `json:"images,omitempty"`
 	Firewalls []Firewall  `json:"firewalls,omitempty"`
 	VPCs      []VPC       `json:"vpcs,omitempty"`
 	Groups    []Placement `json:"placement_groups,omitempty"`
-	Users     []string    `json:"users,omitempty"` // by name; Linodes may get their SSH keys
+	Users     []string    `json:"users,omitempty"` // by name; Linodes may have their SSH keys
 }
 
-// Firewall is a firewall; its rules are not played.
+// Firewall is a firewall; its rules are not simulated.
 type Firewall struct {
 	ID     int      `json:"id"`
 	Label  string   `json:"label"`
@@ -70,7 +70,7 @@ type Firewall struct {
 	Tags   []string `json:"tags"`
 }
 
-// Assets holds a set. Its caller holds a lock.
+// Assets are the objects of an account. Its caller holds a lock.
 type Assets struct {
 	images    map[string]*Image
 	firewalls map[int]*Firewall
@@ -80,7 +80,7 @@ type Assets struct {
 	last      int
 }
 
-// newAssets returns what every account has: the public images, and one user.
+// newAssets returns the objects of every account: the public images, and one user.
 func newAssets() *Assets {
 	a := &Assets{
 		images: map[string]*Image{}, firewalls: map[int]*Firewall{}, vpcs: map[int]*VPC{}, groups: map[int]*Placement{},
@@ -92,7 +92,7 @@ func newAssets() *Assets {
 	return a
 }
 
-// Put adds what a set has, in place of what has the same id, and returns it with the ids that were given.
+// Put adds the objects of a set, replaces those with the same id, and returns the set with ids.
 func (a *Assets) Put(s AssetSet) AssetSet {
 	a.users = append(a.users, s.Users...)
 	return AssetSet{
@@ -126,7 +126,7 @@ func (a *Assets) Put(s AssetSet) AssetSet {
 	}
 }
 
-// next is an id, or a new one where it is 0.
+// next returns the id, or a new one if it is 0.
 func (a *Assets) next(id int) int {
 	if id == 0 {
 		id = a.last + 1
@@ -135,13 +135,13 @@ func (a *Assets) next(id int) int {
 	return id
 }
 
-// HasUser says whether the account has a user of that name, in any case.
+// HasUser reports whether the account has a user with that name, in any case.
 func (a *Assets) HasUser(name string) bool {
 	return slices.ContainsFunc(a.users, func(have string) bool { return strings.EqualFold(have, name) })
 }
 
-// Firewall returns a firewall; nil if there is none of the id. In an account without configured firewalls,
-// there is one of each id.
+// Firewall returns a firewall; nil if there is none with the id. An account without configured firewalls has one
+// for each id.
 func (a *Assets) Firewall(id int) *Firewall {
 	if len(a.firewalls) == 0 && id > 0 {
 		return &Firewall{ID: id, Label: fmt.Sprintf("firewall-%d", id), Status: "enabled", Tags: []string{}}
@@ -149,7 +149,7 @@ func (a *Assets) Firewall(id int) *Firewall {
 	return a.firewalls[id]
 }
 
-// values are objects by their ids, in order.
+// values returns objects in the order of their ids.
 func values[K cmp.Ordered, V any](objects map[K]*V) []V {
 	return append([]V{}, views(byID(objects), func(v *V) V { return *v })...)
 }

@@ -2,8 +2,8 @@ package sim
 
 import "slices"
 
-// Breakable are the assumptions of linode/unverified.md that Config.Breaks can make false, by the names of the
-// experiments of "sandbox probe" that decide them.
+// Breakable returns the assumptions of linode/unverified.md that Config.Breaks can make false. Their names are
+// those of the experiments of "sandbox probe" that test them.
 func Breakable() []string {
 	return []string{
 		"boots", "builds", "closed", "count", "disk", "downgrade", "events", "filter", "firewall", "gpu", "group-full",
@@ -26,8 +26,8 @@ type disk struct {
 	Filesystem string `json:"filesystem"`
 }
 
-// listDisks lists one with the image or, of a pool's Linode, the system, and one for swap. That those of a pool have
-// one is an assumption.
+// listDisks lists the disks of a Linode: one with the image, or the system of a pool's node, and one for swap. That
+// nodes of pools have one for swap is an assumption.
 func (st *state) listDisks(i *instance, q *request) (any, error) {
 	var disks []disk
 	if i.Image != "" || i.slot != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// maxLoggedBody is how much of a request the call log keeps.
+// maxLoggedBody is how many bytes of a request the call log keeps.
 const maxLoggedBody = 2000
 
-// keptCalls is how many of the last calls the log remembers.
+// keptCalls is how many calls the log keeps.
 const keptCalls = 10_000
 
-// callLog counts calls and remembers the last ones. Tokens do not get into it.
+// callLog counts calls and keeps the last ones, without tokens.
 type callLog struct {
 	seq      int
 	calls    []*Call // oldest first
@@ -51,7 +51,7 @@ func (l *callLog) stats(into *Stats) {
 	into.ByRoute, into.ByStatus = maps.Clone(l.byRoute), maps.Clone(l.byStatus)
 }
 
-// name is how the call log speaks of a fault.
+// name returns the name of a fault for the call log.
 func (f *Fault) name() string {
 	switch {
 	case f.Name != "":

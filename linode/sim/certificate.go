@@ -23,11 +23,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// usages are those of the certificate of a kubelet with such a key.
+// usages are the usages of a kubelet's certificate for such a key.
 var usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
 
-// certify has a certificate signed for the machine, with no other right than the bearer of the token has. The key is kept from one try
-// to the next, and the request is called after it, so that a kubelet that starts again finds its own.
+// certify gets a certificate signed for the machine, with only the rights of its token. The key is kept from one
+// try to the next, and the name of the request is derived from it, so that a kubelet that starts again finds its
+// own request.
 func (k *Kubelet) certify(ctx context.Context) error {
 	client, err := k.dial(k.cluster.config(rest.Config{BearerToken: k.join.Token.String()}))
 	if err != nil {
@@ -60,8 +61,8 @@ func (k *Kubelet) certify(ctx context.Context) error {
 	return err
 }
 
-// starts refuses what the kubelet refuses when it starts. The real one may have asked for its certificate by then: it
-// does so at the side.
+// starts returns the error with which the kubelet would not start. A real kubelet may have requested its
+// certificate by then, because it does both at the same time.
 func (k *Kubelet) starts() error {
 	if k.join.Refused != nil {
 		return k.join.Refused
@@ -72,8 +73,8 @@ func (k *Kubelet) starts() error {
 	return nil
 }
 
-// maySetUp refuses to join where the token may not read what kubeadm reads of a cluster before
-// it asks for a certificate. What it says is not played, so it need not be there.
+// maySetUp returns an error if the token may not read the objects that kubeadm reads before it requests a
+// certificate. Their contents are not simulated, so they need not exist.
 func (k *Kubelet) maySetUp(ctx context.Context, client kubernetes.Interface) error {
 	for _, name := range []string{"kubeadm-config", "kubelet-config", "kube-proxy"} {
 		_, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
@@ -84,7 +85,7 @@ func (k *Kubelet) maySetUp(ctx context.Context, client kubernetes.Interface) err
 	return nil
 }
 
-// isFree refuses to join under the name of a Node that is ready, as kubeadm does.
+// isFree returns an error if a ready Node with the same name exists, as kubeadm does.
 func (k *Kubelet) isFree(ctx context.Context, client kubernetes.Interface) error {
 	node, err := client.CoreV1().Nodes().Get(ctx, k.join.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -101,7 +102,7 @@ func (k *Kubelet) isFree(ctx context.Context, client kubernetes.Interface) error
 	return nil
 }
 
-// request is the request for the machine's key, and what it is called.
+// request returns the certificate request for the machine's key, and its name.
 func (k *Kubelet) request() (name string, text []byte, err error) {
 	public, err := x509.MarshalPKIXPublicKey(k.key.Public())
 	if err != nil {
@@ -112,7 +113,7 @@ func (k *Kubelet) request() (name string, text []byte, err error) {
 	return fmt.Sprintf("node-csr-%x", sha256.Sum256(append(public, k.join.Name...))), text, err
 }
 
-// own is the configuration of the client that has the machine's certificate, and no other right.
+// own returns the configuration of a client with only the machine's certificate.
 func (k *Kubelet) own() (*rest.Config, error) {
 	key, err := keyutil.MarshalPrivateKeyToPEM(k.key)
 	if err != nil {

@@ -20,7 +20,7 @@ func (st *state) listClusters(q *request) (any, error) {
 
 func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view(), nil }
 
-// clusterSpec is what a POST or PUT says about a cluster; nil is left out.
+// clusterSpec is the body of a POST or PUT of a cluster; nil means that a field is missing.
 type clusterSpec struct {
 	Label        *string                          `json:"label"`
 	Region       string                           `json:"region"`
@@ -31,7 +31,7 @@ type clusterSpec struct {
 	NodePools    []poolSpec                       `json:"node_pools"`
 }
 
-// createCluster is not what a capacity provider does; it is here because each recording begins with it.
+// createCluster creates a cluster. lkeplan does not need it, but each recording begins with it.
 func (st *state) createCluster(q *request) (any, error) {
 	var spec clusterSpec
 	if err := q.read(&spec); err != nil {
@@ -108,8 +108,8 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	return cl.view(), nil
 }
 
-// recycleCluster replaces the instances of all pools, all at once: that LKE goes one by one is for the reader of the
-// documentation to believe.
+// recycleCluster replaces the instances of all pools at once. The documentation says that LKE replaces them one by
+// one, which was not observed.
 func (st *state) recycleCluster(c *cluster, q *request) (any, error) {
 	for _, p := range byID(c.pools) {
 		if _, err := st.recyclePool(p, q); err != nil {

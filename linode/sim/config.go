@@ -10,88 +10,91 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Config is what a simulated account is like. The zero value is a standard cluster in us-ord where everything
-// happens at once; [New] fills in what is left empty.
+// Config describes a simulated account. The zero value is a standard cluster in us-ord in which everything happens
+// immediately; [New] fills in empty fields.
 type Config struct {
-	// WithoutCluster leaves out the first cluster: all Linodes of the account are made one by one. Region and
+	// WithoutCluster creates no first cluster: all Linodes of the account are created separately. Region and
 	// KubernetesVersion are theirs then.
 	WithoutCluster bool
-	// Tier, Region, ClusterLabel, ClusterID and KubernetesVersion describe the first cluster of the account. Tier is
-	// "standard" or "enterprise". The id comes from Seed where it is 0.
+	// Tier, Region, ClusterLabel, ClusterID and KubernetesVersion describe the first cluster of the account. Tier
+	// is "standard" or "enterprise". If the id is 0, it is derived from Seed.
 	Tier              string
 	Region            string
 	ClusterLabel      string
 	ClusterID         int
 	KubernetesVersion string
 
-	// Versions are the builds that LKE Enterprise offers the account, newest first; nil is a default list, and the
-	// cluster's build. They are per account and rotate within hours: where the cluster's own build is not among them, a
-	// pool that names it is refused. (Seen for clusters; that pools are refused as well is an assumption.)
+	// Versions are the builds that LKE Enterprise offers the account, newest first; nil means a default list, and
+	// the cluster's build. They differ between accounts and change within hours. A pool that requests a build that
+	// is not among them is refused, even if it is the cluster's own. (Observed for clusters; that pools are refused
+	// as well is an assumption.)
 	Versions []string
 
-	// MemoryKept is how many percent of a plan's memory pods cannot use on nodes of LKE Enterprise, of plans of
-	// up to 8 GB; 25 where it is 0: Akamai's landing zone has about 6 GiB of 8 (2026-08).
+	// MemoryKept is the percentage of a plan's memory that pods cannot use on nodes of LKE Enterprise, for plans of
+	// up to 8 GB; 0 means 25: Akamai's landing zone has about 6 GiB of 8 (2026-08).
 	MemoryKept int
 
-	// Token is the bearer token that is accepted; "" accepts any, and none. Scopes is what it may do, as
-	// X-OAuth-Scopes spells it ("lke:read_write linodes:read_only"); "" is "*".
+	// Token is the only accepted bearer token; "" accepts any, and none. Scopes are its scopes in the format of
+	// X-OAuth-Scopes ("lke:read_write linodes:read_only"); "" means "*".
 	Token  string
 	Scopes string
 
-	// InstanceDelay is from a slot to its instance, JoinDelay from an instance to its Node object, CCMDelay from there
-	// to its providerID, DeleteDelay from a delete call to the instance being gone, and ListDelay how long a pool
-	// on Enterprise does not list a new node. Of real LKE they were never measured: logs and documents speak of seconds,
-	// one to one and a half minutes, seconds (the cloud controller's cache), a quarter and three quarters of a minute.
+	// InstanceDelay is the time from a slot to its instance, JoinDelay from an instance to its Node object,
+	// CCMDelay from there to its providerID, DeleteDelay from a delete call to the end of the instance, and
+	// ListDelay how long a pool on Enterprise does not list a new node. They were never measured on real LKE: logs
+	// and documents speak of seconds, one to one and a half minutes, seconds (the cloud controller's cache), a
+	// quarter and three quarters of a minute.
 	InstanceDelay time.Duration
 	JoinDelay     time.Duration
 	CCMDelay      time.Duration
 	DeleteDelay   time.Duration
 	ListDelay     time.Duration
-	// NodeGoneDelay is from an instance being gone to the cloud controller deleting its Node object.
+	// NodeGoneDelay is the time from the end of an instance until the cloud controller deletes its Node object.
 	NodeGoneDelay time.Duration
-	// EventDelay is from an event to the list that shows it. ClockAhead is how much later it is by the API's clock than
-	// here, negative for earlier: the Date of answers and the time of events are by that clock.
+	// EventDelay is the time until the list shows an event. ClockAhead is how far the API's clock is ahead of this
+	// one; it can be negative. The Date of answers and the time of events are by the API's clock.
 	EventDelay time.Duration
 	ClockAhead time.Duration
-	// Jitter spreads each of these delays by that fraction in both directions: with 0.2 a delay of 10 s takes 8 to
-	// 12 s. 0 makes them exact.
+	// Jitter varies each of these delays at random by up to this fraction: with 0.2 a delay of 10 s takes 8 to 12
+	// s. 0 makes them exact.
 	Jitter float64
 
-	// RecycleNewSlots makes a recycled node one with another id, instead of another instance in the same slot. Which of
-	// the two real LKE does is not known.
+	// RecycleNewSlots gives a recycled node a slot with another id, instead of another instance in the same slot.
+	// It is unknown which of the two real LKE does.
 	RecycleNewSlots bool
 
-	// FaultRate is the share of calls that fail, from 0 to 1: refused with 503, done and answered with 500, or, where they
-	// change something, answered with 504 and done 20 s afterwards.
+	// FaultRate is the share of calls that fail, from 0 to 1. They are refused with 503, carried out and answered
+	// with 500, or, if they change something, answered with 504 and carried out 20 s later.
 	FaultRate float64
 
-	// PoolSyncPeriod is how often LKE puts a pool's labels and taints back on its nodes; 10 s where it is 0.
+	// PoolSyncPeriod is how often LKE restores a pool's labels and taints on its nodes; 0 means 10 s.
 	PoolSyncPeriod time.Duration
 
-	// Seed decides ids, jitter and which nodes a shrinking pool loses: the same seed and the same calls give the same
-	// answers.
+	// Seed determines ids, jitter and which nodes a shrinking pool loses: the same seed and the same calls have the
+	// same answers.
 	Seed uint64
 
-	// RateLimit is the calls per minute that are answered before 429.
+	// RateLimit is the number of calls per minute before an answer of 429.
 	RateLimit RateLimit
 
-	// MaxInstances is the account's limit; 0 is none.
+	// MaxInstances is the account's limit; 0 means none.
 	MaxInstances int
 
-	// Capabilities are those of the account; without "NETINT Quadra T1U" it is sold no accelerated plan.
+	// Capabilities are the account's capabilities. Accelerated plans need "NETINT Quadra T1U".
 	Capabilities []string
 
-	// Assets are the objects of the account that Linodes are created with, in addition to the public images and one user.
+	// Assets are the objects of the account from which Linodes are created, in addition to the public images and
+	// one user.
 	Assets AssetSet
 
 	// Breaks are the assumptions that the account makes false: see [Breakable].
 	Breaks []string
 
-	// Catalog holds plans, regions and prices; nil is the embedded one.
+	// Catalog has plans, regions and prices; nil means the embedded one.
 	Catalog *catalog.Catalog
 }
 
-// withDefaults fills in what is empty and refuses what cannot be.
+// withDefaults fills in empty fields and rejects invalid ones.
 func (c Config) withDefaults() (Config, error) {
 	if c.Catalog == nil {
 		embedded, err := catalog.Embedded()
@@ -110,7 +113,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.check()
 }
 
-// cluster is the first cluster.
+// cluster returns the first cluster.
 func (c Config) cluster() Cluster {
 	return Cluster{
 		ID: c.ClusterID, Label: c.ClusterLabel, Region: c.Region, KubernetesVersion: c.KubernetesVersion,
@@ -157,8 +160,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// versions are the Kubernetes versions on offer, newest first. Those of the standard tier and the older ones of
-// Enterprise are in recorded answers; the newest of Enterprise is spelt after an example in the documentation.
+// versions returns the offered Kubernetes versions, newest first. Those of the standard tier and the older ones of
+// Enterprise are in recorded answers; the newest one of Enterprise has the form of an example in the documentation.
 func versions(tier catalog.Tier) []string {
 	if tier == catalog.Enterprise {
 		return []string{"v1.33.6+lke7", "v1.31.8+lke1", "v1.31.1+lke4"}
@@ -166,7 +169,7 @@ func versions(tier catalog.Tier) []string {
 	return []string{"1.35", "1.34", "1.33", "1.32", "1.31"}
 }
 
-// versions are those that the account is offered.
+// versions returns the versions that the account is offered.
 func (st *state) versions(tier catalog.Tier) []string {
 	if tier == catalog.Enterprise && st.cfg.Versions != nil {
 		return st.cfg.Versions
@@ -178,7 +181,8 @@ func (st *state) versions(tier catalog.Tier) []string {
 	return ids
 }
 
-// offers also knows the version that the cluster has, which may have come from the configuration.
+// offers reports whether a version is offered. It includes the cluster's own version, which may come from the
+// configuration.
 func (st *state) offers(cl *cluster, version string) bool {
 	if cl.Tier == catalog.Enterprise && st.cfg.Versions != nil {
 		return slices.Contains(st.cfg.Versions, version)
@@ -194,8 +198,9 @@ func sameMinor(a, b string) bool {
 
 func newestVersion(tier catalog.Tier) string { return versions(tier)[0] }
 
-// version is the one that a machine is created of, and keeps until it is recycled: its pool's on Enterprise, else the
-// control plane's, which may have been upgraded since the pool's other machines were created.
+// version returns the version with which a machine is created, and which it keeps until it is recycled: its pool's
+// on Enterprise, else the control plane's, which may have been upgraded since the pool's other machines were
+// created.
 //
 // Unverified: that a control plane does not go back, and that pools are not ahead of it; what Kubernetes supports
 // suggests it.
@@ -206,7 +211,7 @@ func (p *pool) version() string {
 	return p.cluster.KubernetesVersion
 }
 
-// kubeletVersion is the version that a kubelet reports: "1.35" runs 1.35.1, as recorded.
+// kubeletVersion returns the version that a kubelet reports: "1.35" runs 1.35.1, as recorded.
 func kubeletVersion(version string) string {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
 	if strings.Count(version, ".") == 1 {

@@ -101,7 +101,7 @@ func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
 	done(w, r, true)
 }
 
-// given reads the body of a call, and reports whether it could. It refuses keys that it does not know.
+// given reads the body of a call, and reports whether it is valid. It rejects unknown keys.
 func given(w http.ResponseWriter, r *http.Request, into any) bool {
 	decoder := json.NewDecoder(io.LimitReader(r.Body, maxRequest))
 	decoder.DisallowUnknownFields()

@@ -22,21 +22,22 @@ import (
 )
 
 const (
-	// clusterInfo is the ConfigMap in which a cluster says of itself where it is and which authority it has.
+	// clusterInfo is the ConfigMap in which a cluster publishes its address and its certificate authority.
 	clusterInfo = "cluster-info"
-	// callTimeout bounds one call.
+	// callTimeout limits one call.
 	callTimeout = 10 * time.Second
 )
 
-// kubeletCluster is an API server that can be trusted.
+// kubeletCluster is an API server that is trusted.
 type kubeletCluster struct {
 	server    string
 	authority []byte // PEM
 }
 
-// discover finds out whether the API server is the right one, as kubeadm's discovery by token does: it asks anybody who
-// answers, checks the signature and the authority's hash, and asks again over TLS that the authority vouches for. k3s
-// asks its own server for the authority, which is not played; of that way only the hash is checked.
+// discover checks that the API server is the right one, as kubeadm's discovery by token does: it reads cluster-info
+// without trust, checks the signature and the hash of the certificate authority, and reads it again over TLS with
+// that authority. k3s reads the authority from its own server, which is not simulated; for k3s only the hash is
+// checked.
 func (k *Kubelet) discover(ctx context.Context) error {
 	said, err := k.ask(ctx, rest.TLSClientConfig{Insecure: true})
 	if err != nil {
@@ -110,7 +111,7 @@ func signed(jws, text string, token JoinToken) error {
 	return nil
 }
 
-// readCluster reads the one cluster of the kubeconfig in cluster-info.
+// readCluster reads the only cluster of the kubeconfig in cluster-info.
 func readCluster(text string) (kubeletCluster, error) {
 	config, err := clientcmd.Load([]byte(text))
 	if err != nil {
@@ -124,7 +125,7 @@ func readCluster(text string) (kubeletCluster, error) {
 	return kubeletCluster{}, fmt.Errorf("%s names no authority", clusterInfo)
 }
 
-// checkPins refuses hashes of authorities that are none.
+// checkPins rejects invalid hashes of authorities.
 func (j *Join) checkPins() error {
 	for _, pin := range j.Pins {
 		kind, value, ok := strings.Cut(pin, ":")
@@ -135,7 +136,7 @@ func (j *Join) checkPins() error {
 	return nil
 }
 
-// trusts says whether an authority is the one that the user data name.
+// trusts returns an error if an authority is not the one in the user data.
 func (j *Join) trusts(authority []byte) error {
 	if j.Bundle != "" {
 		if sum := sha256.Sum256(authority); !strings.EqualFold(j.Bundle, hex.EncodeToString(sum[:])) {
@@ -156,7 +157,7 @@ func (j *Join) trusts(authority []byte) error {
 	return nil
 }
 
-// CertificatePin is the hash of an authority's public key, as kubeadm spells it.
+// CertificatePin returns the hash of an authority's public key in kubeadm's form.
 func CertificatePin(authority *x509.Certificate) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(authority.RawSubjectPublicKeyInfo))
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Event is something that happened in the account, as GET /account/events lists it. Only those that say that LKE could
-// not create a node are played.
+// Event is an event of the account, as GET /account/events lists it. Only events about nodes that LKE could not
+// create are simulated.
 type Event struct {
 	ID              int         `json:"id"`
 	Action          string      `json:"action"`
@@ -23,10 +23,10 @@ type Event struct {
 	Read            bool        `json:"read"`
 	Seen            bool        `json:"seen"`
 
-	listed time.Time // from when the list shows it
+	listed time.Time // from this time the list shows it
 }
 
-// EventEntity is what an event is about.
+// EventEntity is the object of an event.
 type EventEntity struct {
 	ID    int    `json:"id"`
 	Label string `json:"label"`
@@ -34,11 +34,13 @@ type EventEntity struct {
 	URL   string `json:"url"`
 }
 
-// nodeNotMade is the action of the event that LKE writes when it could not create a node: Cloud Manager says that
-// only failures have one, with the pool as its entity, and the label of the cluster as that of the entity.
+// nodeNotMade is the action of the event that LKE writes if it could not create a node. According to Cloud Manager,
+// only failures have such an event, with the pool as its entity, and the label of the cluster as the entity's
+// label.
 const nodeNotMade = "lke_node_create"
 
-// noteUnmade writes that LKE could not create a node of a pool. The URL is an assumption, and that each node has one.
+// noteUnmade writes an event that LKE could not create a node of a pool. The URL is an assumption, and that there
+// is one event for each node.
 func (st *state) noteUnmade(pool int, label string, now time.Time) {
 	if st.breaks("events") {
 		return
@@ -51,7 +53,7 @@ func (st *state) noteUnmade(pool int, label string, now time.Time) {
 	})
 }
 
-// NoteUnmade writes an event that LKE could not create a node of a pool, whether it is so or not.
+// NoteUnmade writes such an event, whether the node was created or not.
 func (s *Simulator) NoteUnmade(pool int) {
 	s.update(func(st *state, now time.Time) { st.noteUnmade(pool, st.cfg.ClusterLabel, now) })
 }

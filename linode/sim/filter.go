@@ -1,6 +1,6 @@
 package sim
 
-// The X-Filter header of the Linode API. It knows no object, only how the API shows it.
+// This file implements the X-Filter header of the Linode API, for any objects that the API shows.
 
 import (
 	"bytes"
@@ -15,11 +15,12 @@ import (
 // row holds the values of the fields of an object that a filter may name.
 type row map[string][]string
 
-// rowOf are the fields of an object as the API shows it; those of one inside it have its name before theirs.
+// rowOf returns the fields of an object as the API shows it. Fields of nested objects have the name of their parent
+// as a prefix.
 func rowOf(object any) row {
-	raw, _ := json.Marshal(object) // views always encode
+	raw, _ := json.Marshal(object) // views can always be encoded
 	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber() // an id of eight digits is no power of ten
+	decoder.UseNumber() // an id of eight digits must not become a power of ten
 	var fields any
 	_ = decoder.Decode(&fields)
 	r := row{}
@@ -46,9 +47,9 @@ func (r row) add(name string, value any) {
 // filter says which rows are listed.
 type filter func(row) bool
 
-// parseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +or of a list of such.
-// What several keys of one object say must all hold. fields are those that may be named. What the product does not send
-// is refused.
+// parseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +or with a list of such
+// objects. All keys of one object must match. fields are the fields that may be named. Filters that lkeplan does
+// not send are rejected.
 func parseFilter(header string, fields ...string) (filter, error) {
 	if header == "" {
 		return nil, nil
@@ -106,7 +107,8 @@ func either(value json.RawMessage, fields []string) (filter, error) {
 	}, nil
 }
 
-// comparison: a value alone means equality, and a list has one that is equal. The case of letters does not matter.
+// comparison reads the condition for a field: a value alone means equality, and a list field matches if one element
+// does. Case does not matter.
 func comparison(key string, value json.RawMessage) (filter, error) {
 	matches := strings.EqualFold
 	operators := map[string]json.RawMessage{}
@@ -127,14 +129,15 @@ func comparison(key string, value json.RawMessage) (filter, error) {
 	}
 	text := fmt.Sprint(want)
 	if _, number := want.(float64); number {
-		text = string(value) // as it was written: an id of eight digits is no power of ten
+		text = string(value) // as it is written: an id of eight digits must not become a power of ten
 	}
 	return func(r row) bool {
 		return slices.ContainsFunc(r[key], func(have string) bool { return matches(have, text) })
 	}, nil
 }
 
-// operator is what an operator compares by; nil if it is not played. Times are ordered as the API writes them, as text.
+// operator returns the comparison for an operator; nil if it is not simulated. Times are compared as text, in the
+// API's format.
 func operator(name string) func(have, want string) bool {
 	switch name {
 	case "+contains":

@@ -9,14 +9,14 @@ import (
 	"github.com/linode/linodego"
 )
 
-// The one type of placement groups, and their policies.
+// The only type of placement groups, and their policies.
 const (
 	AntiAffinity = "anti_affinity:local"
 	Strict       = "strict"
 	Flexible     = "flexible"
 )
 
-// Room is how many Linodes a placement group has room for, as all recorded regions say.
+// Room is how many Linodes a placement group can have in all recorded regions.
 const Room = 5
 
 // Placement is a group of Linodes that run on different hosts.
@@ -29,7 +29,7 @@ type Placement struct {
 	Compliant  bool                            `json:"is_compliant"`
 	Members    []linodego.PlacementGroupMember `json:"members"`
 	Migrations any                             `json:"migrations"`
-	// Room is how many there is room for, if it is not what all have.
+	// Room is how many Linodes it can have; 0 means the constant Room.
 	Room int `json:"room,omitempty"`
 }
 
@@ -39,11 +39,11 @@ func (g *Placement) fill() {
 	g.Members, g.Compliant = append([]linodego.PlacementGroupMember{}, g.Members...), true
 }
 
-// groupLabel is what the API's specification says of labels. It names no limit of their length; that of 32 characters
-// is one that Cloud Manager has had.
+// groupLabel matches valid labels by the API's specification. It names no maximum length; 32 characters were once
+// the limit of Cloud Manager.
 var groupLabel = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,30}[a-zA-Z0-9])?$`)
 
-// checkGroup checks a placement group that is requested. The texts are ours.
+// checkGroup validates the request for a placement group. The texts are ours.
 //
 // Unverified: that its label is one of a kind in the account, in all regions; the API's specification calls it
 // unique.
@@ -61,10 +61,10 @@ func (st *state) checkGroup(c *checker, g Placement) {
 	}
 }
 
-// Joinable returns why a Linode of a region cannot be in a group; "" where it can. The texts are ours.
+// Joinable returns why a Linode of a region cannot be in a group; "" if it can. The texts are ours.
 //
-// Unverified: that a full one refuses with a 400 about placement_group.id, and that a Linode is a member
-// until it is gone.
+// Unverified: that a full one refuses with a 400 about placement_group.id, and that a Linode is a member until it
+// is gone.
 func (g *Placement) Joinable(region string) string {
 	switch {
 	case g.Region != region:
@@ -75,12 +75,12 @@ func (g *Placement) Joinable(region string) string {
 	return ""
 }
 
-// Enter creates a Linode a member.
+// Enter adds a Linode to the group.
 func (g *Placement) Enter(linode int) {
 	g.Members = append(slices.Clone(g.Members), linodego.PlacementGroupMember{LinodeID: linode, IsCompliant: true})
 }
 
-// Leave takes a Linode, which is gone, out of all groups and subnets.
+// Leave removes a Linode that is gone from all groups and subnets.
 func (a *Assets) Leave(linode int) {
 	for _, g := range a.groups {
 		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m linodego.PlacementGroupMember) bool { return m.LinodeID == linode })

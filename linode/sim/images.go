@@ -8,7 +8,7 @@ import (
 	"github.com/linode/linodego"
 )
 
-// Image is what a disk is made from.
+// Image is an image from which a disk is created.
 type Image struct {
 	ID           string                 `json:"id"`
 	Label        string                 `json:"label"`
@@ -30,17 +30,18 @@ type Image struct {
 	EOL          *string                `json:"eol"`
 }
 
-// firstCreated is when an image was created of which nothing else is said.
+// firstCreated is the default creation time of an image.
 const firstCreated = "2018-01-02T03:04:05"
 
-// available is the status of what can be used.
+// available is the status of images that can be used.
 const available = "available"
 
 // CloudInit is the capability of images that read user data.
 const CloudInit = "cloud-init"
 
-// public are some of the images that all accounts have. Ids, labels and sizes are recorded or those of the same release
-// later; that Slackware has no cloud-init, and the others have, is what Linode's documentation lists.
+// public returns some of the images that all accounts have. Their ids, labels and sizes were recorded, or belong to
+// a later version of a recorded release. According to Linode's documentation, Slackware has no cloud-init and the
+// others have it.
 func public() []Image {
 	image := func(id, label, vendor string, size int, deprecated bool, capabilities ...string) Image {
 		return Image{
@@ -60,7 +61,7 @@ func public() []Image {
 	}
 }
 
-// fill completes a private image. It is ready and has cloud-init where nothing else is said: [] is none.
+// fill completes a private image. By default it is ready and has cloud-init; [] means no capabilities.
 func (i *Image) fill() {
 	if i.Capabilities == nil {
 		i.Capabilities = []string{CloudInit}
@@ -71,10 +72,10 @@ func (i *Image) fill() {
 	i.TotalSize = i.Size * max(1, len(i.Regions))
 }
 
-// Has says whether an image has a capability.
+// Has reports whether an image has a capability.
 func (i *Image) Has(capability string) bool { return slices.Contains(i.Capabilities, capability) }
 
-// Usable returns why nothing can be made from it in a region; "" where it can. The texts are ours.
+// Usable returns why nothing can be created from the image in a region; "" if it can. The texts are ours.
 //
 // Unverified: that a private image is refused where it has no replica.
 func (i *Image) Usable(region string) string {

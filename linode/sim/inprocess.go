@@ -14,8 +14,8 @@ func (s *Simulator) Client() *http.Client { return &http.Client{Transport: trans
 // transport answers a request by calling the handler in the caller's own goroutine.
 type transport struct{ handler http.Handler }
 
-// RoundTrip implements http.RoundTripper. A handler that gives no answer is an unexpected end of file, as with a real
-// connection; where the client's context is over it is that instead.
+// RoundTrip implements http.RoundTripper. If a handler gives no answer, the error is an unexpected end of file, as
+// with a real connection, or that of the client's context if it has ended.
 func (t transport) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	if r.Body != nil {
 		defer func() { _ = r.Body.Close() }()
@@ -41,7 +41,7 @@ func (t transport) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	return res, nil
 }
 
-// serverSide is the request as a server would get it.
+// serverSide returns the request as a server would get it.
 func serverSide(r *http.Request) *http.Request {
 	in := r.Clone(r.Context())
 	in.RequestURI = r.URL.RequestURI()

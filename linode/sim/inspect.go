@@ -8,7 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Inject makes something go wrong from now on.
+// Inject adds a fault.
 func (s *Simulator) Inject(f Fault) error {
 	if err := f.check(); err != nil {
 		return fmt.Errorf("inject fault: %w", err)
@@ -19,10 +19,10 @@ func (s *Simulator) Inject(f Fault) error {
 	return nil
 }
 
-// ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
+// ClearFaults removes all faults. Slots that have no instance for lack of capacity get their instances.
 func (s *Simulator) ClearFaults() { s.endFaults(func(*injected) bool { return true }) }
 
-// EndFaults ends the faults of a name, and no others.
+// EndFaults removes the faults with a name.
 func (s *Simulator) EndFaults(name string) {
 	s.endFaults(func(f *injected) bool { return f.Fault.Name == name })
 }
@@ -55,7 +55,7 @@ func (s *Simulator) Calls() []Call {
 	return calls
 }
 
-// Reset sets the counters to zero, the peaks to what there is now, and forgets the call log.
+// Reset sets the counters to zero and the peaks to the current values, and clears the call log.
 func (s *Simulator) Reset() {
 	s.update(func(st *state, _ time.Time) {
 		s.log = newCallLog()
@@ -63,8 +63,8 @@ func (s *Simulator) Reset() {
 	})
 }
 
-// AddCluster creates another cluster in the account. Of cfg only what describes the cluster counts; empty fields are
-// filled in as [New] does.
+// AddCluster creates another cluster in the account. Only the fields of cfg that describe the cluster matter; empty
+// ones are filled in as by [New].
 func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 	cfg.Catalog = s.cfg.Catalog
 	cfg, err := cfg.withDefaults()
@@ -88,10 +88,10 @@ func (s *Simulator) Clusters() (all []Cluster) {
 	return all
 }
 
-// Pools returns the pools of the first cluster, with the nodes that Enterprise does not list yet.
+// Pools returns the pools of the first cluster, including nodes that Enterprise does not list yet.
 func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
 
-// PoolsOf returns the pools of any cluster; none for one that does not exist.
+// PoolsOf returns the pools of a cluster; none if it does not exist.
 func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 	s.update(func(st *state, now time.Time) {
 		if c := st.clusters[cluster]; c != nil {
@@ -101,7 +101,7 @@ func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 	return all
 }
 
-// Instances returns all instances of the account, by id, with those that are on their way out.
+// Instances returns all instances of the account, by id, including those that are being deleted.
 func (s *Simulator) Instances() (all []Instance) {
 	s.update(func(st *state, now time.Time) {
 		all = st.allInstances(now)
@@ -109,7 +109,8 @@ func (s *Simulator) Instances() (all []Instance) {
 	return all
 }
 
-// machineIDs are those of the machines in LKE pools, by label. A kubelet that is of such a machine has its own.
+// machineIDs returns the machine ids of the machines in LKE pools, by label. The kubelet of such a machine reports
+// it.
 func (s *Simulator) machineIDs() map[string]string {
 	ids := map[string]string{}
 	s.update(func(st *state, _ time.Time) {
@@ -122,8 +123,9 @@ func (s *Simulator) machineIDs() map[string]string {
 	return ids
 }
 
-// LoseInstance takes an instance away as a dying host does. If it was a pool's, LKE then makes another for its slot
-// where it notices; else the slot stays without one until it is recycled or deleted. It says whether there was one.
+// LoseInstance removes an instance as a failing host does. If it was in a pool and LKE notices, LKE creates another
+// one for its slot; otherwise the slot stays without one until it is recycled or deleted. It reports whether the
+// instance existed.
 func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	s.update(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil {
@@ -135,8 +137,8 @@ func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	return found
 }
 
-// Power switches an instance of an LKE pool off or on, as a person can in Cloud Manager. It says whether there is one.
-// What that does to its Node is not played.
+// Power switches an instance of an LKE pool off or on, as a user can in Cloud Manager. It reports whether the
+// instance exists. The effect on its Node is not simulated.
 func (s *Simulator) Power(id int, on bool) (found bool) {
 	s.update(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil && i.slot != nil {
@@ -146,14 +148,14 @@ func (s *Simulator) Power(id int, on bool) (found bool) {
 	return found
 }
 
-// The locks of a pool: it cannot be deleted, or neither it nor its nodes.
+// The locks of a pool: the pool cannot be deleted, or neither the pool nor its nodes.
 const (
 	LockDelete    = "cannot_delete"
 	LockWithNodes = "cannot_delete_with_subresources"
 )
 
-// SetStock says whether a region has stock of a plan, in the list of availability and for machines that are made. It
-// reports whether there are such a plan and region.
+// SetStock sets whether a region has stock of a plan, in the list of availability and for new machines. It reports
+// whether the plan and the region exist.
 func (s *Simulator) SetStock(row catalog.Availability) (known bool) {
 	s.update(func(st *state, _ time.Time) {
 		c := st.cfg.Catalog
@@ -166,7 +168,7 @@ func (s *Simulator) SetStock(row catalog.Availability) (known bool) {
 	return known
 }
 
-// LockPool sets a pool's locks, none to unlock it. It says whether there is such a pool. How a user sets them in the
+// LockPool sets a pool's locks; none unlocks it. It reports whether the pool exists. How a user sets locks in the
 // real API is not simulated.
 func (s *Simulator) LockPool(id int, locks ...string) (found bool) {
 	s.update(func(st *state, _ time.Time) {

@@ -11,7 +11,7 @@ import (
 
 func (st *state) linode(q *request) *instance { return st.instances[q.id("instance")] }
 
-// allInstances are all Linodes of the account, by id.
+// allInstances returns all Linodes of the account, by id.
 func (st *state) allInstances(now time.Time) []Instance {
 	return views(byID(st.instances), func(i *instance) Instance { return i.view(st.assets, now) })
 }
@@ -27,8 +27,8 @@ func (st *state) getInstance(i *instance, q *request) (any, error) {
 	return i.view(st.assets, q.now), nil
 }
 
-// createInstance creates a Linode that is in no pool. What is wrong with the request comes before a label
-// that is taken, and that before room and stock: an assumption.
+// createInstance creates a Linode outside of pools. It checks the request first, then whether the label is taken,
+// then room and stock; this order is an assumption.
 func (st *state) createInstance(q *request) (any, error) {
 	var spec LinodeSpec
 	if err := q.read(&spec); err != nil {
@@ -51,7 +51,7 @@ func (st *state) createInstance(q *request) (any, error) {
 		return nil, err
 	}
 	st.lastInstance++
-	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // which may be taken
+	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // the label may be taken
 	if c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel); c.err() != nil {
 		return nil, c.err()
 	}
@@ -61,8 +61,8 @@ func (st *state) createInstance(q *request) (any, error) {
 	return made.view(st.assets, q.now), nil
 }
 
-// updateInstance changes tags and label. That a PUT has all tags, in place of those before, is recorded for pools. The
-// name of a pool's Linode is that of its slot, and stays.
+// updateInstance changes tags and label. A PUT replaces all tags, which was recorded for pools. The label of a
+// pool's Linode is the name of its slot, and stays.
 func (st *state) updateInstance(i *instance, q *request) (any, error) {
 	var change struct {
 		Label *string   `json:"label"`
@@ -91,7 +91,7 @@ func (st *state) updateInstance(i *instance, q *request) (any, error) {
 	return i.view(st.assets, q.now), nil
 }
 
-// labelled says whether a Linode of the account has a label.
+// labelled reports whether a Linode of the account has a label.
 func (st *state) labelled(label string) bool {
 	for _, i := range st.instances {
 		if i.Label == label {
@@ -101,8 +101,8 @@ func (st *state) labelled(label string) bool {
 	return false
 }
 
-// removeInstance deletes a Linode. One of a pool goes behind LKE's back, which makes another for the slot; users have
-// reported it.
+// removeInstance deletes a Linode. If it is in a pool, LKE creates another one for the slot, as users have
+// reported.
 func (st *state) removeInstance(i *instance, q *request) (any, error) {
 	if i.slot != nil && i.slot.instance == i && !i.slot.gone {
 		st.recycle(i.slot, q.now)
@@ -112,7 +112,7 @@ func (st *state) removeInstance(i *instance, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
-// Linodes returns the Linodes of the account that no LKE pool has, by id, with those that are on their way out.
+// Linodes returns the Linodes of the account outside of LKE pools, by id, including those that are being deleted.
 func (s *Simulator) Linodes() (all []Linode) {
 	s.update(func(st *state, _ time.Time) {
 		all = views(st.own(), func(i *instance) Linode { return i.Linode })

@@ -19,7 +19,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// joiners holds the kubelets of the Linodes that run.
+// joiners has the kubelets of running Linodes.
 type joiners struct {
 	sim   *Simulator
 	dial  Dial
@@ -31,11 +31,11 @@ type joiners struct {
 // joiner is the kubelet of one Linode. It shares nothing with the state.
 type joiner struct {
 	kubelet  *Kubelet
-	restarts int    // of the Linode when it was started; -1: it was not yet
-	stop     func() // returns when it has ended
+	restarts int    // restarts of the Linode when the kubelet was started; -1 before its first start
+	stop     func() // stops the kubelet and waits for its end
 }
 
-// pass starts and stops kubelets as Linodes come and go, and returns when the next is due.
+// pass starts and stops kubelets as Linodes start and stop, and returns when the next one is due.
 func (j *joiners) pass(ctx context.Context) (next time.Time, _ error) {
 	var run []Linode
 	var version string
@@ -95,10 +95,11 @@ func (j *joiners) start(ctx context.Context, one *joiner) {
 	}
 }
 
-// machineID has a letter first: tools that write it into YAML without quotes could take digits for a number.
+// machineID begins with a letter, because tools that write it into YAML without quotes could turn digits into a
+// number.
 func machineID(linode int) string { return fmt.Sprintf("c%031x", linode) }
 
-// report remembers how far a machine has come.
+// report stores the progress of a machine.
 func (j *joiners) report(id int, label string, status JoinStatus) {
 	if status.Step == Joined {
 		j.log.Info("machine joined", "node", status.Node, "linode", label, "id", id)
@@ -112,7 +113,7 @@ func (j *joiners) report(id int, label string, status JoinStatus) {
 	})
 }
 
-// RestartKubelet starts the kubelet of a Linode again, which is in no LKE pool. It says whether there is such a Linode.
+// RestartKubelet restarts the kubelet of a Linode outside of LKE pools. It reports whether the Linode exists.
 func (s *Simulator) RestartKubelet(id int) (found bool) {
 	s.update(func(st *state, _ time.Time) {
 		if l := st.ownLinode(id); l != nil {
@@ -124,9 +125,10 @@ func (s *Simulator) RestartKubelet(id int) (found bool) {
 	return found
 }
 
-// cloudController plays the cloud controller manager: it completes Nodes, and deletes those of Linodes that are gone. It
-// knows them by their provider id, and those of pools, which get theirs from it, by the machine. It leaves all other
-// Nodes alone. (The real one finds a Linode by the Node's name where the Node names none.)
+// cloudController simulates the cloud controller manager: it completes Nodes, and deletes those of Linodes that are
+// gone. It finds their Linodes by provider id, and for Nodes of pools, whose provider id it sets, by the name of
+// the machine. It ignores all other Nodes. (The real one finds a Linode by the Node's name if the Node has no
+// provider id.)
 type cloudController struct {
 	sim    *Simulator
 	client kubernetes.Interface
@@ -135,7 +137,7 @@ type cloudController struct {
 	seen   map[string]time.Time // since when there are Nodes that are not complete, or whose Linode was never seen
 }
 
-// pass does what is due and returns when there is something to do again.
+// pass does what is due and returns when the next task is due.
 func (c *cloudController) pass(ctx context.Context) (time.Time, error) {
 	now := time.Now()
 	all, err := c.lister.List(labels.Everything())
@@ -144,7 +146,7 @@ func (c *cloudController) pass(ctx context.Context) (time.Time, error) {
 	return next, errors.Join(err, failed)
 }
 
-// due returns what is to be done by now for Nodes, and when there is more.
+// due returns the tasks for Nodes that are due, and when the next one is.
 func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func(context.Context) error, next time.Time) {
 	seen := map[string]time.Time{}
 	c.sim.update(func(st *state, _ time.Time) {
@@ -172,8 +174,8 @@ func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func
 	return tasks, next
 }
 
-// wants returns what a Node, of a Linode or none, wants of it, and from when on. It notes in seen since when the Node
-// has wanted it.
+// wants returns the task for a Node, whose Linode may not exist, and when it is due. It notes in seen since when
+// the Node has needed it.
 func (c *cloudController) wants(
 	st *state, node *corev1.Node, l *instance, now time.Time, seen map[string]time.Time,
 ) (task func(context.Context) error, at time.Time) {
@@ -188,7 +190,7 @@ func (c *cloudController) wants(
 		}
 		joined := since(string(node.UID))
 		if pooled {
-			joined = cmp.Or(l.registered, joined) // the kubelet may have had no answer yet
+			joined = cmp.Or(l.registered, joined) // the kubelet may not have received its answer yet
 		}
 		return func(ctx context.Context) error { return c.complete(ctx, node, m, pooled) }, joined.Add(l.CCM)
 	}
@@ -202,22 +204,22 @@ func (c *cloudController) wants(
 	return func(ctx context.Context) error { return c.remove(ctx, node) }, gone.Add(st.cfg.NodeGoneDelay)
 }
 
-// linodeOf is the id of the Linode that a Node names; 0 if it names none.
+// linodeOf returns the id of the Linode in a Node's provider id; 0 if there is none.
 func linodeOf(node *corev1.Node) int {
 	text, _ := strings.CutPrefix(node.Spec.ProviderID, "linode://")
 	id, _ := strconv.Atoi(text)
 	return id
 }
 
-// complete is what the cloud controller writes on a new Node: the labels, and without the taint that has kept all pods
-// away. One of no pool gets addresses before, and an annotation; on one of a pool the update of the storage driver follows.
+// complete sets the labels on a new Node, and removes the taint that keeps all pods away. A Node outside of pools
+// also gets addresses, and an annotation; a Node of a pool is then updated by the storage driver.
 func (c *cloudController) complete(ctx context.Context, node *corev1.Node, m *machine, pooled bool) (err error) {
 	nodes := c.client.CoreV1().Nodes()
 	if !pooled {
 		node = node.DeepCopy()
 		node.Status.Addresses = m.Addresses()
 		node, err = nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{})
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the next pass sees what was written
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the next pass sees the change
 			return nil
 		}
 	}
@@ -241,8 +243,8 @@ func (c *cloudController) complete(ctx context.Context, node *corev1.Node, m *ma
 	return nil
 }
 
-// remove deletes exactly the Node of a Linode that is gone, not one that has come to its name since. (The real one waits
-// for the Node to be not ready first; here it is the configured delay.)
+// remove deletes the Node of a Linode that is gone, but not a newer Node with the same name. (The real one first
+// waits until the Node is not ready; here it is the configured delay.)
 func (c *cloudController) remove(ctx context.Context, node *corev1.Node) error {
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))}
 	err := c.client.CoreV1().Nodes().Delete(ctx, node.Name, options)

@@ -1,10 +1,9 @@
 package sim
 
-// A machine that joins a cluster on its own reads the user data that it was created with, finds out
-// whether the API server is the right one, has a certificate signed, and registers the Node, each
-// as kubeadm, k3s and the kubelet do. It has no rights but those that the user data give it, and
-// what it is refused, a real API server refuses. It runs no pods and reports no more of the Node
-// afterwards; KWOK does that. It does not use the Linode API.
+// A machine that joins a cluster on its own reads the user data with which it was created, checks that the API
+// server is the right one, gets a certificate signed, and registers the Node, in the way of kubeadm, k3s and the
+// kubelet. It has only the rights of its user data, so that what fails here fails with a real API server as well.
+// It runs no pods, and reports nothing about the Node afterwards; KWOK does that. It does not use the Linode API.
 
 import (
 	"context"
@@ -18,41 +17,41 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// The steps of a machine's way into its cluster.
+// The steps of a machine that joins its cluster.
 const (
-	Boot         = "boot" // nothing was begun: there are no user data that join
+	Boot         = "boot" // not started: it has no user data that joins
 	Discovery    = "discovery"
 	Certificate  = "certificate"
 	Registration = "registration"
 	Joined       = "joined"
 )
 
-// JoinStatus says how far a machine has come, and what keeps it there.
+// JoinStatus is the progress of a machine, and what blocks it.
 type JoinStatus struct {
 	Step    string `json:"step"`
-	Problem string `json:"problem,omitempty"` // of the last try of the step; "" while the first goes on
-	Tries   int    `json:"tries,omitempty"`   // that have failed, of all steps
+	Problem string `json:"problem,omitempty"` // error of the last try of the step; "" during the first try
+	Tries   int    `json:"tries,omitempty"`   // number of failed tries, of all steps
 	Node    string `json:"node,omitempty"`    // the name of its Node, once it has joined
-	Joins   int    `json:"joins,omitempty"`   // how many times it has registered: once each time that its kubelet starts
+	Joins   int    `json:"joins,omitempty"`   // number of registrations: one for each start of its kubelet
 }
 
-// Dial makes a client of an API server, with exactly those credentials.
+// Dial creates a client of an API server, with exactly those credentials.
 type Dial func(*rest.Config) (kubernetes.Interface, error)
 
-// Kubelet is the program of one machine.
+// Kubelet joins one machine to its cluster.
 type Kubelet struct {
 	Linode    int // its id
 	Has       catalog.Resources
-	Address   string // of its first interface
+	Address   string // address of its first interface
 	MachineID string
 	Version   string // of the kubelet
 	UserData  []byte
 	Swap      int    // MB
-	PosesAs   string // another name that it registers under, with its own certificate
+	PosesAs   string // another node name that it registers with, with its own certificate
 
-	// Dial makes clients; nil makes real ones.
+	// Dial creates clients; nil creates real ones.
 	Dial Dial
-	// Report hears of each change.
+	// Report is called for each change.
 	Report func(JoinStatus)
 
 	status      JoinStatus
@@ -62,16 +61,16 @@ type Kubelet struct {
 	certificate []byte // PEM
 }
 
-// step is one of the steps. How long a failed one waits grows from first to last.
+// step is one step of joining. The pause after a failed try grows from first to last.
 type step struct {
 	name        string
 	do          func(context.Context) error
 	first, last time.Duration
 }
 
-// steps are those before the machine has joined. The waits are those of kubeadm's discovery, of systemd where the
-// kubelet has ended, and of a kubelet that registers. kubeadm stops after five minutes; what happens to the machine
-// then is for its user data to say, and here it continues.
+// steps returns the steps until the machine has joined. The pauses are those of kubeadm's discovery, of systemd
+// after the kubelet has ended, and of a kubelet that registers. kubeadm gives up after five minutes, and the user
+// data decides what happens then; here the machine keeps trying.
 func (k *Kubelet) steps() []step {
 	register := step{Registration, k.register, 200 * time.Millisecond, 7 * time.Second}
 	if k.certificate != nil {
@@ -84,8 +83,8 @@ func (k *Kubelet) steps() []step {
 	}
 }
 
-// Run takes all steps that are left, each until it succeeds, or ctx ends. A kubelet that runs again registers again,
-// if its Node is gone, with the certificate that it has.
+// Run takes all remaining steps, each until it succeeds or ctx ends. If the Node is gone, a restarted kubelet
+// registers it again with its certificate.
 func (k *Kubelet) Run(ctx context.Context) {
 	join, err := ReadUserData(k.UserData, k.Linode)
 	switch {
@@ -106,7 +105,7 @@ func (k *Kubelet) Run(ctx context.Context) {
 	k.say(Joined, "")
 }
 
-// take says whether a step was done before ctx ended.
+// take reports whether a step was done before ctx ended.
 func (k *Kubelet) take(ctx context.Context, s step) bool {
 	k.say(s.name, "")
 	for wait := s.first; ; wait = min(2*wait, s.last) {

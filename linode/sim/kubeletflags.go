@@ -1,7 +1,7 @@
 package sim
 
 import (
-	_ "embed" // the names of flags
+	_ "embed" // for the names of flags
 	"fmt"
 	"maps"
 	"slices"
@@ -17,11 +17,11 @@ import (
 //go:embed kubeletflags.txt
 var kubeletFlags string
 
-// argument is a flag of the kubelet.
+// argument is a flag of the kubelet with its value.
 type argument struct{ name, value string }
 
-// starts says why a kubelet does not start, in its words and its order; nil if it does. What stands in its file, load
-// reads into the settings. A flag counts for more than the file.
+// starts returns the error with which a kubelet does not start, with the kubelet's texts and order of checks; nil
+// if it starts. load reads the settings from its file. Flags override the file.
 func (j *Join) starts(arguments []argument, load func() error) error {
 	parse := func() error {
 		for _, a := range arguments {
@@ -49,7 +49,7 @@ func (j *Join) starts(arguments []argument, load func() error) error {
 	return j.Settings.check()
 }
 
-// take takes one flag. Of those that change nothing of the Node only the name is checked.
+// take applies one flag. If a flag does not change the Node, only its name is checked.
 func (j *Join) take(a argument) (err error) {
 	s := &j.Settings
 	switch a.name {
@@ -99,7 +99,7 @@ func pairs(text, between string) (map[string]string, error) {
 	return all, nil
 }
 
-// labelsOf reads "a=1,b". One without a value has an empty one.
+// labelsOf reads "a=1,b". A label without a value has an empty one.
 func labelsOf(text string) map[string]string {
 	all := map[string]string{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -110,7 +110,7 @@ func labelsOf(text string) map[string]string {
 	return all
 }
 
-// Of the labels in the namespaces of Kubernetes a kubelet may set some, and all in two of the namespaces.
+// A kubelet may set some labels in the namespaces of Kubernetes, and all labels in two of the namespaces.
 var (
 	setByKubelets = []string{
 		"beta.kubernetes.io/arch", "beta.kubernetes.io/instance-type", "beta.kubernetes.io/os",

@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Linode is a Linode of the account, with all that was requested.
+// Linode is a Linode of the account, with all requested properties.
 type Linode struct {
 	ID             int          `json:"id"`
 	Label          string       `json:"label"`
@@ -22,35 +22,35 @@ type Linode struct {
 	Tags           []string     `json:"tags"`
 	DiskEncryption string       `json:"disk_encryption"`
 	AuthorizedKeys []string     `json:"authorized_keys,omitempty"`
-	// AuthorizedUsers are those whose keys it has as well.
+	// AuthorizedUsers are users whose keys it has as well.
 	AuthorizedUsers []string    `json:"authorized_users,omitempty"`
 	BackupsEnabled  bool        `json:"backups_enabled"`
-	SwapSize        int         `json:"swap_size"`           // MB
-	BootSize        int         `json:"boot_size,omitempty"` // MB; 0: all that is left
+	SwapSize        int         `json:"swap_size"`           // in MB
+	BootSize        int         `json:"boot_size,omitempty"` // in MB; 0 means the rest of the disk
 	Kernel          string      `json:"kernel,omitempty"`
 	FirewallID      int         `json:"firewall_id,omitempty"`
 	GroupID         int         `json:"placement_group_id,omitempty"`
 	PrivateIP       string      `json:"private_ip,omitempty"`
-	Interfaces      []Interface `json:"interfaces,omitempty"` // none: one that is public
-	UserData        []byte      `json:"user_data,omitempty"`  // what it reads of the Metadata service
+	Interfaces      []Interface `json:"interfaces,omitempty"` // none means one public interface
+	UserData        []byte      `json:"user_data,omitempty"`  // the user data from the Metadata service
 	HostUUID        string      `json:"host_uuid"`
 	Created         time.Time   `json:"created"`
 	Updated         time.Time   `json:"updated"`
 	Runs            time.Time   `json:"runs"` // when it has booted
-	Gone            time.Time   `json:"gone"` // when it will be gone; zero: it stays
-	// Off says that nothing has been booted, and Idle that nothing starts that joins.
+	Gone            time.Time   `json:"gone"` // when it will be gone; zero if it stays
+	// Off means that it was not booted, and Idle that nothing runs on it that joins a cluster.
 	Off  bool `json:"off,omitempty"`
 	Idle bool `json:"idle,omitempty"`
-	// Away is its status while its host is maintained, and Down says that it is off. Meanwhile its pool shows the slot
-	// Vacant: without an instance.
+	// Away is its status while its host is under maintenance, and Down means that it is off. If Vacant is set, its
+	// pool shows the slot without an instance meanwhile.
 	Away   string `json:"away,omitempty"`
 	Down   bool   `json:"down,omitempty"`
 	Vacant bool   `json:"vacant,omitempty"`
 
-	// Join is how far it has come on its way into a cluster, and Restarts how often its kubelet was started again.
+	// Join is its progress in joining a cluster, and Restarts is how often its kubelet was restarted.
 	Join     JoinStatus `json:"join"`
 	Restarts int        `json:"restarts,omitempty"`
-	// PosesAs is another name than its own that it registers under.
+	// RegisterAs is the node name that it uses instead of its own.
 	PosesAs string `json:"poses_as,omitempty"`
 	// CCM is how long the cloud controller takes to complete its Node.
 	CCM time.Duration `json:"-"`
@@ -62,7 +62,7 @@ type Linode struct {
 // label until it is gone.
 const duplicateLabel = "Label must be unique among your linodes"
 
-// makeLinode creates a Linode that is in no pool from a checked spec.
+// makeLinode creates a Linode outside of pools from a validated spec.
 func (st *state) makeLinode(spec LinodeSpec, now time.Time) *instance {
 	id := st.lastInstance
 	plan, _ := st.cfg.Catalog.Plan(spec.Type)
@@ -88,10 +88,11 @@ func (st *state) add(i *instance) {
 	st.tally.made(st.price(i))
 }
 
-// privateIP is unique among any 15,000 Linodes in a row.
+// privateIP returns an address that is unique among 15,000 consecutive Linodes.
 func privateIP(id int) string { return fmt.Sprintf("192.168.%d.%d", 128+id%15_000/250, 1+id%250) }
 
-// enter puts a new Linode into its group and its VPC. Nothing reads its user data where the image has no cloud-init.
+// enter adds a new Linode to its placement group and its VPC. If the image has no cloud-init, nothing reads the
+// user data.
 func (l *Linode) enter(spec LinodeSpec, has *Assets) {
 	if spec.PlacementGroup != nil {
 		l.GroupID = spec.PlacementGroup.ID
@@ -113,7 +114,7 @@ func (l *Linode) enter(spec LinodeSpec, has *Assets) {
 	}
 }
 
-// nat is the public address behind that in a VPC: what is requested, or the Linode's own for "any".
+// nat returns the public address behind the address in a VPC: the requested one, or the Linode's own for "any".
 func (i Interface) nat(l *Linode) *string {
 	if i.IPv4 == nil || i.IPv4.NAT1To1 == nil || *i.IPv4.NAT1To1 != "any" {
 		return ptr.Deref(i.IPv4, linodego.VPCIPv4{}).NAT1To1
@@ -121,12 +122,12 @@ func (i Interface) nat(l *Linode) *string {
 	return ptr.To(l.Address())
 }
 
-// Boots says whether there is something on a Linode that runs by now.
+// Boots reports whether the Linode has booted something.
 func (l *Linode) Boots(now time.Time) bool {
 	return l.Gone.IsZero() && !l.Off && !l.Runs.After(now)
 }
 
-// resources are what a Node of it has: its plan, with what its disks leave of the plan's.
+// resources returns the resources of its Node: those of its plan, reduced by its disks.
 func (l *Linode) resources() catalog.Resources {
 	has := l.Plan.Reported().Capacity
 	has.EphemeralBytes -= int64(l.SwapSize) << 20
@@ -136,14 +137,15 @@ func (l *Linode) resources() catalog.Resources {
 	return has
 }
 
-// Address is that of its first interface, of the addresses for documentation.
+// Address returns the address of its first interface, from the range for documentation.
 func (l *Linode) Address() string { return fmt.Sprintf("203.0.113.%d", 1+l.ID%65_000%254) }
 
-// IPv6 is its public address of that kind, of the addresses for documentation.
+// IPv6 returns its public IPv6 address, from the range for documentation.
 func (l *Linode) IPv6() string { return fmt.Sprintf("2001:db8::%x:%x", l.ID>>16, l.ID&0xffff) }
 
-// Addresses are those that the cloud controller gives its Node: the one in a VPC goes before the private one, which a
-// Linode has only where it is requested. The first that is external is that of the Node to many programs.
+// Addresses returns the addresses that the cloud controller sets on its Node. The address in a VPC is before the
+// private one, which a Linode has only if it is requested. Many programs use the first external address as that of
+// the Node.
 func (l *Linode) Addresses() []corev1.NodeAddress {
 	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: l.Label}}
 	internal := l.PrivateIP
@@ -159,8 +161,8 @@ func (l *Linode) Addresses() []corev1.NodeAddress {
 		corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: l.IPv6()})
 }
 
-// status goes from provisioning over booting to running. Of a pool's Linode, offline is recorded for the first moments.
-// How long each of them lasts, and what a Linode says while it is deleted, is an assumption.
+// status changes from provisioning to booting to running. For the Linode of a pool, offline was recorded for the
+// first moments. How long each status lasts, and the status of a Linode that is being deleted, are assumptions.
 func (i *instance) status(now time.Time) string {
 	switch {
 	case !i.Gone.IsZero():

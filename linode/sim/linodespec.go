@@ -1,7 +1,6 @@
 package sim
 
-// The Linodes of an account that no LKE cluster has made: what may be ordered, and whose label is
-// taken.
+// This file validates requests for Linodes outside of LKE clusters, and their labels.
 
 import (
 	"cmp"
@@ -16,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// LinodeSpec is what a POST says about a Linode. Keys that are not here are taken and have no effect.
+// LinodeSpec is the body of a POST of a Linode. Other keys are accepted and have no effect.
 type LinodeSpec struct {
 	Region          string                                        `json:"region"`
 	Type            string                                        `json:"type"`
@@ -40,7 +39,7 @@ type LinodeSpec struct {
 	Generation      string                                        `json:"interface_generation"`
 }
 
-// Interface is a network interface of the older generation, which belongs to a Linode's configuration.
+// Interface is a network interface of the older generation, which is a part of a Linode's configuration.
 type Interface struct {
 	Purpose     string            `json:"purpose"` // public, vlan, vpc
 	Label       string            `json:"label,omitempty"`
@@ -52,18 +51,18 @@ type Interface struct {
 	VPCID       int               `json:"vpc_id,omitempty"` // in answers
 }
 
-// maxUserData is how many bytes of user data a Linode may have, before base64.
+// maxUserData is the largest user data of a Linode in bytes, before base64.
 const maxUserData = 16 << 10
 
-// What the API's specification says of labels: they begin and end with a letter or a digit, and none of the three
-// separators comes twice in a row.
+// Labels by the API's specification: they begin and end with a letter or a digit, and none of the three separators
+// is repeated.
 var (
 	label   = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*[a-zA-Z0-9]$`)
 	doubled = regexp.MustCompile(`--|__|\.\.`)
 )
 
-// check names all that is wrong with a spec, apart from other Linodes. Rules are those of the API's
-// specification; most texts are ours, as none was recorded.
+// check adds all errors of a spec that do not depend on other Linodes. The rules are those of the API's
+// specification; most texts are ours, because none was recorded.
 func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
 	must := c.must
 	region, known := sold.Region(s.Region)
@@ -87,7 +86,7 @@ func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
 	s.checkPlace(c, region, has)
 }
 
-// checkUserData: that the limit counts what is sent before base64 is how Linode's own Cluster API provider reads it.
+// checkUserData limits the bytes before base64, as Linode's own Cluster API provider does.
 func (s LinodeSpec) checkUserData(c *checker, region catalog.Region) {
 	if s.Metadata == nil || s.Metadata.UserData == "" {
 		return
@@ -103,31 +102,31 @@ func (s LinodeSpec) checkUserData(c *checker, region catalog.Region) {
 	}
 }
 
-// sells says whether a region has a plan on its price list; a nanode, too, which LKE does not take.
+// sells reports whether a region has a plan on its price list, including nanodes, which LKE does not accept.
 func sells(c *catalog.Catalog, plan catalog.Plan, region catalog.Region) bool {
 	return region.Has(plan.Gate()) && c.InStock(plan.ID, region.ID)
 }
 
-// userData is what the Linode reads.
+// userData returns the decoded user data.
 func (s LinodeSpec) userData() []byte {
 	if s.Metadata == nil {
 		return nil
 	}
-	data, _ := base64.StdEncoding.DecodeString(s.Metadata.UserData) // checked
+	data, _ := base64.StdEncoding.DecodeString(s.Metadata.UserData) // it was validated
 	return data
 }
 
-// boots: nothing boots without an image, or if the request says booted: false.
+// boots reports whether the Linode boots: not without an image, or if the request has booted: false.
 func (s LinodeSpec) boots() bool { return s.Image != "" && (s.Booted == nil || *s.Booted) }
 
-// encryption: new Linodes have encrypted disks if nothing is said, as recorded.
+// encryption returns the disk encryption: new Linodes have encrypted disks by default, as recorded.
 func (s LinodeSpec) encryption() string { return cmp.Or(s.DiskEncryption, "enabled") }
 
-// swap is the size of a Linode's swap disk if none is given, in MB; 512 is the documented default.
+// swap is the default size of a Linode's swap disk in MB, as documented.
 const swap = 512
 
-// checkDisks: the image is there and ready in the region, and the disks fit the plan. That they must fit together is an
-// assumption, as is which kernels there are.
+// checkDisks checks that the image exists and is ready in the region, and that the disks fit the plan. The second
+// rule, and the list of kernels, are assumptions.
 func (s LinodeSpec) checkDisks(c *checker, plan catalog.Plan, has *Assets) {
 	must := c.must
 	image := has.images[s.Image]
@@ -154,11 +153,11 @@ func (s LinodeSpec) checkDisks(c *checker, plan catalog.Plan, has *Assets) {
 
 func (s LinodeSpec) swap() int { return ptr.Deref(s.SwapSize, swap) }
 
-// sshKey is the shape of a public key: its kind, the key in base64, and a remark.
+// sshKey matches a public key: its type, the key in base64, and a comment.
 var sshKey = regexp.MustCompile(`^(ssh-(dss|rsa|ed25519)|ecdsa-sha2-nistp(256|384|521)|` +
 	`sk-ecdsa-sha2-nistp256@openssh\.com|sk-ssh-ed25519@openssh\.com) [A-Za-z0-9+/]+={0,3}( .*)?$`)
 
-// checkKeys: keys are public keys, and users those of the account.
+// checkKeys checks that keys are public keys, and users belong to the account.
 func (s LinodeSpec) checkKeys(c *checker, has *Assets) {
 	must := c.must
 	for n, key := range s.AuthorizedKeys {
@@ -170,7 +169,8 @@ func (s LinodeSpec) checkKeys(c *checker, has *Assets) {
 	}
 }
 
-// checkPlace: what the Linode is put behind, into and on is there, and in its region. A firewall has none.
+// checkPlace checks that the firewall, the VPC and the placement group exist, and are in the Linode's region. A
+// firewall has no region.
 func (s LinodeSpec) checkPlace(c *checker, region catalog.Region, has *Assets) {
 	must := c.must
 	must(s.FirewallID == 0 || has.Firewall(s.FirewallID) != nil, "firewall_id", "firewall_id is not valid")
@@ -188,10 +188,11 @@ func (s LinodeSpec) checkPlace(c *checker, region catalog.Region, has *Assets) {
 	s.checkInterfaces(c, region, has)
 }
 
-// legacy is the generation of the interfaces that are played.
+// legacy is the only simulated generation of interfaces.
 const legacy = "legacy_config"
 
-// checkInterfaces: three at most, one public and one in a VPC, whose subnet is in the region and has the address.
+// checkInterfaces allows at most three interfaces, one of them public and one in a VPC, whose subnet must be in the
+// region and have the address free.
 func (s LinodeSpec) checkInterfaces(c *checker, region catalog.Region, has *Assets) {
 	must := c.must
 	must(len(s.Interfaces) <= 3, "interfaces", "A Linode may have a maximum of 3 interfaces")
@@ -226,5 +227,5 @@ func (s LinodeSpec) checkInterfaces(c *checker, region catalog.Region, has *Asse
 		region.ID)
 }
 
-// address is the one that is requested in a VPC.
+// address returns the requested address in a VPC.
 func (i Interface) address() string { return ptr.Deref(i.IPv4, linodego.VPCIPv4{}).VPC }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// page is the envelope of every list but one.
+// page is the envelope of each list except one.
 type page[T any] struct {
 	Data    []T `json:"data"`
 	Page    int `json:"page"`
@@ -20,8 +20,8 @@ const (
 	maxPageSize     = 500
 )
 
-// list shows the page that is asked for of those items that a filter picks, which may name those fields. Lists without
-// such fields take no filters: the product sends them none.
+// list returns the requested page of the items that match the filter, which may use the given fields. Lists without
+// fields reject filters, because lkeplan sends none.
 func list[T any](q *request, items []T, fields ...string) (any, error) {
 	if len(fields) > 0 {
 		picks, err := parseFilter(q.http.Header.Get("X-Filter"), fields...)
@@ -53,7 +53,7 @@ func views[T, V any](items []T, view func(T) V) []V {
 	return all
 }
 
-// paging reads page and page_size. The text for the latter was observed; that for the former is an assumption.
+// paging reads page and page_size. The error text for page_size was observed; that for page is an assumption.
 func paging(query url.Values) (number, size int, err error) {
 	var c checker
 	number, size = 1, defaultPageSize

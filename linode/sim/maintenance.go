@@ -30,24 +30,24 @@ type Maintenance struct {
 	Complete    *string     `json:"complete_time"`
 }
 
-// Work is maintenance of the host of a Linode, and what it does to the Linode.
+// Work is maintenance of the host of a Linode, with its effects on the Linode.
 type Work struct {
 	Linode    int       `json:"linode"`
 	Type      string    `json:"type"`
 	Start     time.Time `json:"start"`
 	Emergency bool      `json:"emergency"`
 
-	// Off is how long the work lasts, as text "3m" in JSON. The machine is off meanwhile, except in a live migration. If it
-	// is 0, the work does not start, and the machine stays as it is.
+	// Off is how long the work lasts, in JSON a text such as "3m". The machine is off meanwhile, except in a live
+	// migration. If it is 0, the work does not start, and the machine does not change.
 	Off metav1.Duration `json:"off"`
-	// Vacant has an LKE pool show the slot of the machine without an instance meanwhile.
+	// Vacant makes an LKE pool show the slot of the machine without an instance during the work.
 	Vacant bool `json:"vacant"`
-	// Stays has the machine stay off after the work.
+	// Stays leaves the machine off after the work.
 	Stays bool `json:"stays"`
 }
 
-// Announce announces maintenance of the host of an instance, or of a Linode that is in no pool; false if the account
-// has none with that id. Work whose start has passed starts at once.
+// Announce announces maintenance of the host of an instance or a Linode outside of pools. It returns false if none
+// has the id. Work whose start has passed starts immediately.
 func (s *Simulator) Announce(w Work) (known bool) {
 	s.update(func(st *state, now time.Time) {
 		i := st.instances[w.Linode]
@@ -86,7 +86,7 @@ func (st *state) startWork(n int, w Work, at time.Time) {
 	st.agenda.plan(at.Add(w.Off.Duration), func(at time.Time) { st.endWork(n, w, at) })
 }
 
-// endWork ends it. A kubelet that starts again registers its Node if that is gone.
+// endWork ends the maintenance. If its Node is gone, a kubelet that starts again registers it.
 func (st *state) endWork(n int, w Work, at time.Time) {
 	m := &st.maintenance[n]
 	m.Status, m.Complete = "completed", new(stamp(at))
@@ -104,7 +104,7 @@ func (st *state) endWork(n int, w Work, at time.Time) {
 	}
 }
 
-// statusDuring is the status of a Linode while its host is maintained.
+// statusDuring returns the status of a Linode while its host is under maintenance.
 //
 // Unverified: the status during each type of maintenance, and that a pool shows a slot as not ready meanwhile.
 func statusDuring(work string) string {
@@ -117,7 +117,7 @@ func statusDuring(work string) string {
 	return "migrating"
 }
 
-// Unannounce sets what is announced for a Linode to a status that ends it: completed or canceled.
+// Unannounce sets the maintenance of a Linode to completed or canceled.
 func (s *Simulator) Unannounce(instance int, status string) (known bool) {
 	s.update(func(st *state, _ time.Time) {
 		for n := range st.maintenance {
@@ -142,20 +142,20 @@ func (s *Simulator) controlAnnounce(w http.ResponseWriter, r *http.Request) {
 }
 
 // hosts stops the kubelets of machines that are off because of maintenance: it takes the leases of their Nodes, and
-// does not renew them. KWOK plays a Node and its pods only while it holds the lease of the Node.
+// does not renew them. KWOK simulates a Node and its pods only while it holds the lease of the Node.
 type hosts struct {
 	sim     *Simulator
 	client  kubernetes.Interface
 	stopped map[string]bool // by Node
 }
 
-// off holds the lease of a Node whose machine is off, for longer than any work lasts.
+// off is the holder of the lease of a Node whose machine is off. The lease is longer than any work.
 const (
 	off     = "off"
 	offLong = 365 * 24 * 60 * 60 // seconds
 )
 
-// pass stops and starts kubelets, and returns when there is something to do again.
+// pass stops and starts kubelets, and returns when the next one is due.
 func (h *hosts) pass(ctx context.Context) (next time.Time, err error) {
 	down := map[string]bool{}
 	h.sim.update(func(st *state, _ time.Time) {

@@ -23,22 +23,22 @@ import (
 const (
 	// nodeWorkers call the API server at once: a burst of 250 nodes should take as long as its writes do.
 	nodeWorkers = 16
-	// passGap is the least time between two passes, so that a burst of changes is one pass.
+	// passGap is the shortest time between two passes, so that a burst of changes needs one pass.
 	passGap = 50 * time.Millisecond
-	// firstRetry and lastRetry bound the wait after an API server gave errors.
+	// firstRetry and lastRetry are the limits of the pause after errors of the API server.
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = 5 * time.Second
 )
 
-// RunNodes plays who makes and changes Nodes, against an API server, until ctx ends; then it returns nil: the kubelets
-// of the first cluster's machines with LKE's own hand in them, the Linodes that are in no LKE pool, and the cloud
-// controller manager. All are reconciled once a period, and so survive errors, restarts and what others do to the
-// nodes. Readiness and heartbeats are KWOK's business. log may be nil.
+// RunNodes simulates the programs that create and change Nodes, against an API server, until ctx ends; then it
+// returns nil. These are the kubelets of the first cluster's machines, LKE itself, the Linodes outside of LKE
+// pools, and the cloud controller manager. They reconcile periodically, and so survive errors, restarts and changes
+// by others. KWOK simulates readiness and heartbeats. log may be nil.
 //
-// What a Node of a pool goes through is in [machine.bare], [machine.enrol] and [machine.complete]. One that is deleted
-// while its instance lives does not come back: a kubelet registers when it starts. The other Linodes join the cluster
-// that their user data name when they have booted, with the rights that the user data give them: dial makes their
-// clients, and nil makes real ones.
+// The changes of a Node of a pool are in [machine.bare], [machine.enrol] and [machine.complete]. If such a Node is
+// deleted while its instance runs, it does not come back, because a kubelet registers only when it starts. After
+// booting, the other Linodes join the cluster that their user data names, with the rights of the user data: dial
+// creates their clients, and nil creates real ones.
 func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial Dial, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -72,8 +72,8 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial D
 	return group.Wait()
 }
 
-// repeat calls pass until ctx ends: at the time that it returns, of which zero never comes, and when something has
-// changed. After errors it waits longer each time.
+// repeat calls pass until ctx ends: at the time that it returns (zero means never), and when something has changed.
+// After errors it waits longer each time.
 func repeat(ctx context.Context, log *slog.Logger, changes <-chan struct{}, pass func(context.Context) (time.Time, error)) {
 	var retry time.Duration
 	for ctx.Err() == nil {
@@ -89,18 +89,18 @@ func repeat(ctx context.Context, log *slog.Logger, changes <-chan struct{}, pass
 	}
 }
 
-// nodes brings Node objects in step with machines. One goroutine makes passes; in a pass each machine has one worker.
+// nodes updates Node objects to match machines. One goroutine runs passes; in a pass each machine has one worker.
 type nodes struct {
 	sim    *Simulator
 	client kubernetes.Interface
 	lister corelisters.NodeLister
 	log    *slog.Logger
 
-	nextSync time.Time        // when all nodes get the labels and taints of their pools again
-	imposed  map[int]*desired // what was put on the Node of an instance
+	nextSync time.Time        // when the labels and taints of pools are restored on all nodes
+	imposed  map[int]*desired // what was set on the Node of an instance
 }
 
-// pass does what is due and returns when there is something to do again. After an error, the next one does all again.
+// pass does what is due and returns when the next change is due. After an error, the next pass repeats everything.
 func (n *nodes) pass(ctx context.Context) (next time.Time, err error) {
 	now := time.Now()
 	machines, next := n.sim.machines(n.sim.first)
@@ -122,7 +122,7 @@ func (n *nodes) pass(ctx context.Context) (next time.Time, err error) {
 
 func (n *nodes) objects() typedcorev1.NodeInterface { return n.client.CoreV1().Nodes() }
 
-// sleepUntil waits until then, which zero never comes, or until something changed, and a gap at least.
+// sleepUntil waits until a time (zero means never), or until something has changed, but at least passGap.
 func sleepUntil(ctx context.Context, until time.Time, changes <-chan struct{}) {
 	if until.IsZero() {
 		until = time.Now().Add(time.Hour)
@@ -132,7 +132,7 @@ func sleepUntil(ctx context.Context, until time.Time, changes <-chan struct{}) {
 	}
 }
 
-// sleep waits that long, or until something changed, which it reports, or ctx ends.
+// sleep waits for a time, or until something has changed, which it reports, or until ctx ends.
 func sleep(ctx context.Context, wait time.Duration, changes <-chan struct{}) (changed bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -145,8 +145,8 @@ func sleep(ctx context.Context, wait time.Duration, changes <-chan struct{}) (ch
 	return false
 }
 
-// each does something for all items, some at a time. It returns the earliest time at which one is due
-// again, and the first error.
+// each calls do for all items, some at a time. It returns the earliest time at which one is due again, and the
+// first error.
 func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err error) {
 	var mu sync.Mutex
 	var group errgroup.Group
@@ -164,7 +164,7 @@ func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err
 	return again, err
 }
 
-// earlier is the earlier of two times, of which zero means never.
+// earlier returns the earlier of two times; zero means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
@@ -172,8 +172,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// machine is what those who play its kubelet and cloud controller need to know of an instance. It shares nothing with
-// the state that changes.
+// machine is the part of an instance that its kubelet and cloud controller need. It is a copy that shares nothing
+// with the state.
 type machine struct {
 	Linode
 	pool       int
@@ -182,13 +182,13 @@ type machine struct {
 	version    string // of the kubelet
 	machineID  string
 	joins      time.Time
-	registered time.Time // zero: its kubelet has not joined yet
+	registered time.Time // zero if its kubelet has not joined yet
 	labels     map[string]string
 	taints     []Taint
 	breaks     func(assumption string) bool
 }
 
-// machines returns the instances of a cluster, or of all clusters for 0, and when the next of what the account has planned is due.
+// machines returns the instances of a cluster, or of all clusters for 0, and when the next planned event is due.
 func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 	s.update(func(st *state, now time.Time) {
 		for _, i := range byID(st.instances) {
@@ -210,7 +210,7 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 	return all, next
 }
 
-// noteRegistered remembers that an instance's kubelet made its Node.
+// noteRegistered stores when an instance's kubelet has created its Node.
 func (s *Simulator) noteRegistered(instance int, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,8 +219,8 @@ func (s *Simulator) noteRegistered(instance int, at time.Time) {
 	}
 }
 
-// watch returns a channel that gets a message when something changed, and what ends it. It has room for one, which says
-// as much as several.
+// watch returns a channel that receives after changes, and a function that ends it. The channel has room for one
+// message, which is enough.
 func (s *Simulator) watch() (chan struct{}, func()) {
 	changes := make(chan struct{}, 1)
 	s.mu.Lock()

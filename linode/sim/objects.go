@@ -36,11 +36,11 @@ type Pool struct {
 	Tags           []string                       `json:"tags"`
 	DiskEncryption string                         `json:"disk_encryption"`
 	Locks          []string                       `json:"locks"`
-	// EnterpriseFields are there on Enterprise only; nil leaves the keys out.
+	// EnterpriseFields are present only on Enterprise; nil leaves out the keys.
 	*EnterpriseFields
 }
 
-// EnterpriseFields are what a pool of an Enterprise cluster has more.
+// EnterpriseFields are the additional fields of a pool of an Enterprise cluster.
 type EnterpriseFields struct {
 	KubernetesVersion string `json:"k8s_version"`
 	UpdateStrategy    string `json:"update_strategy"`
@@ -54,15 +54,15 @@ type Node struct {
 	Status     string `json:"status"` // ready, not_ready
 }
 
-// Taint is a taint that LKE puts on each node of a pool, forever.
+// Taint is a taint that LKE keeps on each node of a pool.
 type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
 	Effect string `json:"effect"`
 }
 
-// Instance is a Linode as GET /linode/instances/{id} answers it. Much of it is constant here; the keys are those of the
-// recorded answer.
+// Instance is a Linode as GET /linode/instances/{id} answers it. Many values are constant here; the keys are those
+// of the recorded answer.
 type Instance struct {
 	ID                  int                              `json:"id"`
 	Label               string                           `json:"label"`

@@ -55,8 +55,8 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 	return st.firstView(p, q), nil
 }
 
-// firstView is the answer to a creation: the node that was made last has no instance in it, even where the next call
-// shows one; on Enterprise there are no nodes at all. Both as recorded.
+// firstView returns the answer to a creation: the newest node has no instance in it, even if the next call shows
+// one; on Enterprise it has no nodes at all. Both were recorded.
 func (st *state) firstView(p *pool, q *request) Pool {
 	v := p.view(q.now)
 	if p.cluster.Tier == catalog.Enterprise {
@@ -75,7 +75,7 @@ func (st *state) firstView(p *pool, q *request) Pool {
 	return v
 }
 
-// addPool creates a pool without nodes from a checked spec.
+// addPool creates a pool without nodes from a validated spec.
 func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 	plan, _ := st.cfg.Catalog.Plan(*spec.Plan)
 	st.lastPool++
@@ -83,7 +83,7 @@ func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 		ID: st.lastPool, Type: plan.ID, Disks: []linodego.LKENodePoolDisk{}, Labels: map[string]string{}, Taints: []Taint{}, Tags: []string{},
 		Autoscaler: linodego.LKENodePoolAutoscaler{Min: *spec.Count, Max: *spec.Count}, DiskEncryption: "enabled", Locks: []string{},
 	}}
-	if cl.Tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
+	if cl.Tier == catalog.Enterprise { // the default of the encryption was recorded, that of the strategy is an assumption
 		p.DiskEncryption = "disabled"
 		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: cl.KubernetesVersion, UpdateStrategy: "on_recycle"}
 	}
@@ -127,8 +127,8 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 	return p.view(q.now), nil
 }
 
-// apply sets what a spec says and a pool can change. Type, disks and encryption are fixed at creation; a PUT that names
-// them is taken and they are left as they are (an assumption).
+// apply sets the fields of a spec that can be changed. Type, disks and encryption are fixed at creation; a PUT with
+// them is accepted without an effect (an assumption).
 func (st *state) apply(p *pool, spec poolSpec) {
 	set(&p.Label, spec.Label)
 	if spec.Tags != nil {
@@ -161,8 +161,8 @@ func (st *state) apply(p *pool, spec poolSpec) {
 	}
 }
 
-// room refuses more nodes than the cluster, the account or the region has room for. The first is a validation error
-// that names the field; the others, as far as anybody has seen them, name none.
+// room returns an error if the cluster, the account or the region has no room for more nodes. The first is a
+// validation error that names the field; the others, as far as observed, name none.
 func (st *state) room(cl *cluster, plan string, more int) error {
 	if more <= 0 {
 		return nil
@@ -173,10 +173,10 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 	return st.accountRoom(plan, cl.Region, more)
 }
 
-// accountRoom refuses more Linodes than the account or the region has room for.
+// accountRoom returns an error if the account or the region has no room for more Linodes.
 func (st *state) accountRoom(plan, region string, more int) error {
 	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.own())+more > st.cfg.MaxInstances {
-		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
+		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // observed by users
 	}
 	return st.faults.refuse(plan, region, more)
 }
@@ -203,8 +203,8 @@ func (st *state) getNode(sl *slot, q *request) (any, error) {
 	return sl.view(q.now), nil
 }
 
-// removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds stay as they are, as recorded.
-// The last one can go too and leaves a pool without nodes, which is an assumption.
+// removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds do not change, as recorded.
+// The last node can be deleted as well, which leaves an empty pool; this is an assumption.
 func (st *state) removeNode(sl *slot, q *request) (any, error) {
 	if slices.Contains(sl.pool.Locks, LockWithNodes) {
 		return nil, locked()
@@ -220,14 +220,14 @@ func (st *state) removeNode(sl *slot, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
-// keepCount lets a pool show its count for a while longer.
+// keepCount makes a pool show its old count for a while.
 func (p *pool) keepCount(st *state, q *request) {
 	if st.breaks("count") {
 		p.staleCount, p.staleUntil = len(p.slots), q.now.Add(30*time.Second)
 	}
 }
 
-// locked is the answer to deleting what is locked.
+// locked returns the answer to the deletion of a locked object.
 //
 // Unverified: its status and text.
 func locked() *apiError {

@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// poolSpec is what a POST or PUT says about a pool; nil is left out.
+// poolSpec is the body of a POST or PUT of a pool; nil means that a field is missing.
 type poolSpec struct {
 	Count      *int                        `json:"count"`
 	Plan       *string                     `json:"type"`
@@ -28,7 +28,7 @@ type poolSpec struct {
 	Firewall   *int                        `json:"firewall_id"`
 }
 
-// taintSpec distinguishes an empty value, which is fine, from a missing one, which is not.
+// taintSpec distinguishes an empty value, which is valid, from a missing one, which is not.
 type taintSpec struct {
 	Key    *string `json:"key"`
 	Value  *string `json:"value"`
@@ -41,8 +41,8 @@ type autoscalerSpec struct {
 	Max     *int  `json:"max"`
 }
 
-// The limits of LKE: per pool from the API's specification (standard) and Cloud Manager's constants, per cluster from
-// the latter.
+// The limits of LKE: for a pool from the API's specification (standard) and Cloud Manager's constants, and for a
+// cluster from Cloud Manager's constants.
 const (
 	maxPoolStandard    = 100
 	maxPoolEnterprise  = 500
@@ -50,8 +50,8 @@ const (
 	maxDisks           = 7
 )
 
-// check validates what is the same for POST and PUT. The rules are those of the API's specification and of Linode's
-// validation package; the texts are ours where none was recorded, which is nearly everywhere.
+// check validates what POST and PUT have in common. The rules are those of the API's specification and of Linode's
+// validation package; nearly all texts are ours, because few were recorded.
 func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
 	most := maxPoolStandard
 	if cl.Tier == catalog.Enterprise {
@@ -68,7 +68,7 @@ func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
 	s.checkTier(c, cl, st)
 }
 
-// checkNew has what only a creation needs.
+// checkNew validates what only a creation has.
 func (s *poolSpec) checkNew(c *checker, cl *cluster, cfg Config) {
 	c.must(s.Count != nil, "count", "count is required")
 	c.must(s.Plan != nil, "type", "type is required")
@@ -127,8 +127,9 @@ func (s *poolSpec) checkLabels(c *checker, st *state) {
 	}
 }
 
-// checkKey wants 63 characters, or a DNS name, a slash and 62, 128 in all; and none of Linode's and Kubernetes' own.
-// That the API, and not only Cloud Manager, refuses the latter is known from users, its text is not.
+// checkKey allows 63 characters, or a DNS name, a slash and 62 characters, 128 in all, and rejects keys of Linode
+// and Kubernetes. Users have reported that the API rejects the latter, too, and not only Cloud Manager; the text is
+// unknown.
 func checkKey(c *checker, field, key string, st *state) {
 	_, name, _ := strings.Cut(key, "/")
 	ok := len(validation.IsQualifiedName(key)) == 0 && len(name) <= 62 && len(key) <= 128
@@ -182,7 +183,8 @@ func (s *poolSpec) checkAutoscaler(c *checker, most int) {
 		*a.Min <= *a.Max, "autoscaler", "min and max must be 1-%d, min not above max", most)
 }
 
-// checkTier refuses on standard tier what is for Enterprise. (Whether the API refuses or ignores it is not known.)
+// checkTier rejects fields for Enterprise on the standard tier. (It is unknown whether the API rejects or ignores
+// them.)
 func (s *poolSpec) checkTier(c *checker, cl *cluster, st *state) {
 	if s.Encryption != nil {
 		c.must(*s.Encryption == "enabled" || *s.Encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
@@ -191,11 +193,12 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster, st *state) {
 		const only = "Only for LKE Enterprise clusters"
 		c.must(s.Version == nil, "k8s_version", only)
 		c.must(s.Strategy == nil, "update_strategy", only)
-		return // a firewall is taken, and has no effect
+		return // a firewall is accepted, and has no effect
 	}
 	if s.Version != nil {
 		c.must(st.offers(cl, *s.Version) || st.breaks("builds"), "k8s_version", "k8s_version is not valid")
-		// A newer build of the same minor version is taken: the control plane's own may not be on offer any more.
+		// A newer build of the same minor version is accepted, because the control plane's own build may not be
+		// offered any more.
 		c.must(st.cfg.Versions != nil && sameMinor(cl.KubernetesVersion, *s.Version) ||
 			catalog.ReachesVersion(cl.KubernetesVersion, *s.Version), "k8s_version",
 			"k8s_version must not be newer than that of the cluster")

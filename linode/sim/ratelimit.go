@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// RateLimit is how many calls are answered, for each token; 0 is no limit. Linode counts GETs of lists apart from
-// everything else, both in a minute, and again apart the creations of Linodes, in 15 seconds.
+// RateLimit is the number of calls that are answered, for each token; 0 means no limit. Linode counts GETs of lists
+// and all other calls separately, both per minute, and creations of Linodes in addition, per 15 seconds.
 type RateLimit struct {
 	Lists   int
 	Calls   int
 	Creates int
 }
 
-// documented is what Linode's page on rate limits says. The limit for lists was not visible in any recorded LKE answer.
+// documented has the numbers of Linode's page on rate limits. No recorded LKE answer shows the limit for lists.
 var documented = RateLimit{Lists: 200, Calls: 1600, Creates: 20}
 
-// ParseRateLimit reads "off", "documented" (200 lists and 1600 other calls a minute, 20 Linodes made in 15 seconds), or
-// "N/min" for lists and other calls alike.
+// ParseRateLimit reads "off", "documented" (200 lists and 1600 other calls a minute, 20 new Linodes in 15 seconds),
+// or "N/min" for both lists and other calls.
 func ParseRateLimit(s string) (RateLimit, error) {
 	switch s {
 	case "off", "":
@@ -40,7 +40,7 @@ func ParseRateLimit(s string) (RateLimit, error) {
 type bucket struct {
 	window    time.Duration
 	limit     func(RateLimit) int
-	unlimited int // what the headers say if no limit is configured: most recordings of 2026 have this number
+	unlimited int // the headers show this number if no limit is configured, as in most recordings of 2026
 }
 
 var (
@@ -49,7 +49,7 @@ var (
 	bucketCreates = &bucket{15 * time.Second, func(l RateLimit) int { return l.Creates }, 20}
 )
 
-// bucket is the one that a call counts in.
+// bucket returns the bucket in which a call counts.
 func (rt route) bucket() *bucket {
 	switch {
 	case rt.creates:
@@ -61,8 +61,9 @@ func (rt route) bucket() *bucket {
 	}
 }
 
-// limiter counts calls in windows of one length for each token. That the windows are fixed, begin with the first call,
-// and that Retry-After counts down to their end on every answer and not only on 429, was observed on the real API.
+// limiter counts calls of each token in windows of one length. On the real API it was observed that the windows are
+// fixed and begin with the first call, and that Retry-After counts down to their end on every answer, not only on
+// 429.
 type limiter struct {
 	limit   RateLimit
 	windows map[windowKey]*window
@@ -78,7 +79,7 @@ type window struct {
 	used int
 }
 
-// quota is what a call's headers say of its limit.
+// quota is the state of a limit for the headers of a call.
 type quota struct {
 	limit, remaining int
 	ends             time.Time

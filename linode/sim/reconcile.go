@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// conflicts is how often a write is tried again on a newer Node; others write to it as well.
+	// conflicts is how often a write is repeated on a newer Node, because others write to it as well.
 	conflicts = 8
-	// stale is how long to wait for an old Node of the same name to go.
+	// stale is how long to wait until an old Node of the same name is gone.
 	stale = time.Second
 )
 
-// owns holds where the Node is of this machine, and not of one that had the slot before. A Node that does not say
-// whose it is, is taken for ours.
+// owns reports whether the Node belongs to this machine, and not to an earlier one in the slot. A Node without a
+// provider id counts as this machine's.
 func (m *machine) owns(node *corev1.Node) bool {
 	id := node.Status.NodeInfo.SystemUUID
 	return id == "" || id == m.machineID
 }
 
-// reconcile takes one machine through all the steps that are due, each a separate write as in reality. It returns
-// when to come back; zero is never.
+// reconcile takes one machine through all steps that are due, each with a separate write as in reality. It returns
+// when the next step is due; zero means never.
 func (n *nodes) reconcile(ctx context.Context, m *machine, sync bool, now time.Time) (again time.Time, err error) {
 	defer func() {
 		if err != nil {
@@ -51,7 +51,7 @@ func (n *nodes) reconcile(ctx context.Context, m *machine, sync bool, now time.T
 		return m.joins, nil
 	default:
 		node, err = n.join(ctx, m)
-		again = now.Add(stale) // if an older Node of the same name is still there
+		again = now.Add(stale) // an older Node of the same name may still exist
 	}
 	if err != nil || node == nil || !m.owns(node) {
 		return again, err
@@ -59,10 +59,10 @@ func (n *nodes) reconcile(ctx context.Context, m *machine, sync bool, now time.T
 	return time.Time{}, n.imposePool(ctx, m, node, sync)
 }
 
-// join registers the machine's Node, and returns what Node of its name there is.
+// join registers the machine's Node, and returns the existing Node with its name.
 func (n *nodes) join(ctx context.Context, m *machine) (*corev1.Node, error) {
 	node, err := n.objects().Create(ctx, m.bare(metav1.Now()), metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) { // an old one, or an answer was lost
+	if apierrors.IsAlreadyExists(err) { // an older Node, or the answer was lost
 		node, err = getNode(ctx, n.objects(), m.Label)
 	}
 	if err != nil {
@@ -75,7 +75,8 @@ func (n *nodes) join(ctx context.Context, m *machine) (*corev1.Node, error) {
 	return node, nil
 }
 
-// imposePool enrols a new node, and puts the pool's labels and taints on one whose pool changed or whose time has come.
+// imposePool enrols a new node, and restores the pool's labels and taints on a node whose pool has changed or when
+// the time has come.
 func (n *nodes) imposePool(ctx context.Context, m *machine, node *corev1.Node, sync bool) error {
 	wanted, before := desired{m.labels, m.taints}, n.imposed[m.ID]
 	if !sync && m.enrolled(node) && maps.Equal(before.labels, wanted.labels) && slices.Equal(before.taints, wanted.taints) {
@@ -97,8 +98,8 @@ func (n *nodes) imposePool(ctx context.Context, m *machine, node *corev1.Node, s
 	return nil
 }
 
-// updateNode writes a change to a Node, on the newest one where others were quicker. It returns none if the Node is
-// gone, and does not write where nothing would change.
+// updateNode changes a Node, and repeats it on the newest one after a conflict. It returns nil if the Node is gone,
+// and does not write if nothing would change.
 func updateNode(
 	ctx context.Context, client typedcorev1.NodeInterface, node *corev1.Node, change func(*corev1.Node),
 ) (*corev1.Node, error) {
@@ -122,7 +123,7 @@ func updateNode(
 	return nil, nil
 }
 
-// getNode returns the Node of that name, or none.
+// getNode returns the Node with that name, or nil.
 func getNode(ctx context.Context, client typedcorev1.NodeInterface, name string) (*corev1.Node, error) {
 	node, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -145,9 +146,9 @@ const (
 	taintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 )
 
-// bare is the Node as a kubelet of LKE registers it: no labels of the pool, no providerID, and tainted until the cloud
-// controller has seen it and it is ready. The recorded nodes show the labels; the first taint is an inference from what
-// kubelets do that are started for an external cloud provider, the second is what any API server adds.
+// bare returns the Node as a kubelet of LKE registers it: without labels of the pool and a providerID, and tainted
+// until the cloud controller has seen it and it is ready. The labels are those of recorded nodes. The first taint
+// is inferred from kubelets with an external cloud provider; the second is added by any API server.
 func (m *machine) bare(now metav1.Time) *corev1.Node {
 	reported := m.Plan.Reported()
 	if m.tier == catalog.Enterprise && m.Plan.MemoryMiB <= smallEnterpriseMiB {
@@ -166,7 +167,7 @@ func (m *machine) bare(now metav1.Time) *corev1.Node {
 			Labels: nodeLabels(m.Label),
 			Annotations: map[string]string{
 				"volumes.kubernetes.io/controller-managed-attach-detach": "true",
-				// KWOK plays the rest of the kubelet: readiness, heartbeats and pods.
+				// KWOK simulates the rest of the kubelet: readiness, heartbeats and pods.
 				"kwok.x-k8s.io/node": "fake",
 			},
 		},
@@ -188,10 +189,10 @@ func (m *machine) bare(now metav1.Time) *corev1.Node {
 	return node
 }
 
-// provider is the id that the cloud controller writes, to the letter.
+// provider returns the provider id in exactly the form of the cloud controller.
 func (m *machine) provider() string { return fmt.Sprintf("linode://%d", m.ID) }
 
-// enrol is what LKE itself does to a new node: annotations for its network to the control plane and the pool's label.
+// enrol makes LKE's changes to a new node: annotations for its network to the control plane, and the pool's label.
 func (m *machine) enrol(n *corev1.Node) {
 	tunnel := fmt.Sprintf("172.31.%d.%d", m.ID/250%250, 1+m.ID%250)
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, "lke.linode.com/wgip", tunnel)
@@ -201,9 +202,9 @@ func (m *machine) enrol(n *corev1.Node) {
 
 func (m *machine) enrolled(n *corev1.Node) bool { return n.Labels[poolIDLabel] != "" }
 
-// complete is the one update of the cloud controller manager. It gives no zone.
+// complete makes the only update of the cloud controller manager. It sets no zone.
 func (m *machine) complete(n *corev1.Node) {
-	if n.Spec.ProviderID == "" { // it can be set once, and it may be set already
+	if n.Spec.ProviderID == "" { // it can be set only once, and may be set already
 		n.Spec.ProviderID = m.provider()
 	}
 	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceTypeStable, m.Plan.ID)
@@ -219,20 +220,20 @@ func (m *machine) completed(n *corev1.Node) bool {
 		!slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintUninitialized })
 }
 
-// attachVolumes is what the driver for block storage adds through the kubelet when it has started.
+// attachVolumes adds what the driver for block storage reports through the kubelet when it has started.
 func (m *machine) attachVolumes(n *corev1.Node) {
 	metav1.SetMetaDataLabel(&n.ObjectMeta, csiRegionLabel, m.Region)
 }
 
-// desired is what a pool wants of its nodes.
+// desired is what a pool sets on its nodes.
 type desired struct {
 	labels map[string]string
 	taints []Taint
 }
 
-// impose puts a pool's labels and taints on a node, and takes away what it had put there before and wants no more.
-// Labels and taints of others stay. That dropped ones are taken away is an inference: the API's specification says that
-// an update overwrites.
+// impose sets a pool's labels and taints on a node, and removes what it has set before and the pool does not have
+// any more. Labels and taints of others stay. The removal is inferred: the API's specification says that an update
+// overwrites.
 func (d desired) impose(before desired, n *corev1.Node) {
 	for key, old := range before.labels {
 		if _, kept := d.labels[key]; !kept && n.Labels[key] == old {
@@ -256,7 +257,7 @@ func (d desired) impose(before desired, n *corev1.Node) {
 	}
 }
 
-// same holds for taints of one key and effect, which cannot be twice on a node.
+// same reports whether two taints have the same key and effect, which a node can have only once.
 func (t Taint) same(other corev1.Taint) bool {
 	return t.Key == other.Key && t.Effect == string(other.Effect)
 }

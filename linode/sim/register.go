@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// register creates the machine's Node, as that machine. A Node of the name that is there it takes for its own, and puts
-// neither taints nor labels of the user data on it: a kubelet does that when it makes one.
+// register creates the machine's Node, with the machine's credentials. If a Node with the name exists, it uses
+// that, and does not add taints or labels of the user data: a kubelet adds them only when it creates the Node.
 func (k *Kubelet) register(ctx context.Context) error {
 	node := k.node(metav1.Now())
 	config, err := k.own()
@@ -31,8 +31,8 @@ func (k *Kubelet) register(ctx context.Context) error {
 	return err
 }
 
-// node is the Node as a kubelet makes it. The API server adds the taint that says it is not ready. A kubelet on a plan
-// with video cards reports them when their device plugin has started; here it does so from the beginning.
+// node returns the Node as a kubelet creates it. The API server adds the taint not-ready. On a plan with GPUs, a
+// kubelet reports them after their device plugin has started; here it does so from the beginning.
 func (k *Kubelet) node(now metav1.Time) *corev1.Node {
 	offers := k.join.Settings.offered(k.Has)
 	node := &corev1.Node{
@@ -56,7 +56,7 @@ func (k *Kubelet) node(now metav1.Time) *corev1.Node {
 	return node
 }
 
-// nodeLabels are those that every kubelet puts on its Node.
+// nodeLabels returns the labels that every kubelet sets on its Node.
 func nodeLabels(name string) map[string]string {
 	return map[string]string{
 		"beta.kubernetes.io/arch": "amd64", corev1.LabelArchStable: "amd64",
@@ -65,14 +65,14 @@ func nodeLabels(name string) map[string]string {
 	}
 }
 
-// nodeAddresses are those that a kubelet knows itself.
+// nodeAddresses returns the addresses that a kubelet knows itself.
 func nodeAddresses(name, internal string) []corev1.NodeAddress {
 	return []corev1.NodeAddress{
 		{Type: corev1.NodeHostName, Address: name}, {Type: corev1.NodeInternalIP, Address: internal},
 	}
 }
 
-// nodeInfo is what a kubelet says of its machine.
+// nodeInfo returns what a kubelet reports about its machine.
 func nodeInfo(machine, version string) corev1.NodeSystemInfo {
 	return corev1.NodeSystemInfo{
 		MachineID: machine, SystemUUID: machine, BootID: machine,
@@ -82,7 +82,7 @@ func nodeInfo(machine, version string) corev1.NodeSystemInfo {
 	}
 }
 
-// nodeConditions are those of a machine that has just started: enough of all, and no network yet.
+// nodeConditions returns the conditions of a machine that has just started: no pressure, and no network yet.
 func nodeConditions(now metav1.Time) []corev1.NodeCondition {
 	state := func(kind corev1.NodeConditionType, reason, message string) corev1.NodeCondition {
 		return corev1.NodeCondition{

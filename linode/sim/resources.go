@@ -14,7 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// KubeletSettings are what of a KubeletConfiguration changes what a Node offers, or keeps a kubelet from starting.
+// KubeletSettings are the fields of a KubeletConfiguration that change the resources of a Node, or can keep a
+// kubelet from starting.
 type KubeletSettings struct {
 	MaxPods        int64             `json:"maxPods,omitempty"`
 	PodsPerCore    int64             `json:"podsPerCore,omitempty"`
@@ -22,37 +23,37 @@ type KubeletSettings struct {
 	SystemReserved map[string]string `json:"systemReserved,omitempty"`
 	EvictionHard   map[string]string `json:"evictionHard,omitempty"`
 	EvictionSoft   map[string]string `json:"evictionSoft,omitempty"`
-	// EvictionSoftGracePeriod is how long a threshold of EvictionSoft has to be passed.
+	// EvictionSoftGracePeriod is how long a threshold of EvictionSoft has to be exceeded.
 	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
-	// FailSwapOn keeps the kubelet from starting while swap is on, also if nothing is said.
+	// FailSwapOn keeps the kubelet from starting while swap is on, which is also the default.
 	FailSwapOn *bool `json:"failSwapOn,omitempty"`
-	// MergeDefaultEvictionSettings keeps the defaults of those signals that EvictionHard does not name.
+	// MergeDefaultEvictionSettings keeps the defaults of the signals that EvictionHard does not name.
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
 }
 
-// The signals of eviction that take from what pods can use.
+// The eviction signals that reduce what pods can use.
 const (
 	memoryAvailable = "memory.available"
 	diskAvailable   = "nodefs.available"
 )
 
-// evictionDefaults are a kubelet's own; they are gone where a configuration names any signal.
+// evictionDefaults are the kubelet's defaults; they do not apply if a configuration names any signal.
 var evictionDefaults = map[string]string{memoryAvailable: "100Mi", diskAvailable: "10%"}
 
-// k3sSettings are what k3s gives its kubelet where nothing else is configured.
+// k3sSettings returns the settings of k3s's kubelet without further configuration.
 func k3sSettings() KubeletSettings {
 	return KubeletSettings{
 		EvictionHard: map[string]string{"imagefs.available": "5%", diskAvailable: "5%"}, FailSwapOn: new(false),
 	}
 }
 
-// signals are those at which a kubelet can evict pods.
+// signals are the signals for which a kubelet can evict pods.
 var signals = []string{
 	memoryAvailable, diskAvailable, "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "containerfs.available",
 	"containerfs.inodesFree", "allocatableMemory.available", "pid.available",
 }
 
-// check says why no kubelet starts with settings, in its words and its order.
+// check returns the error with which a kubelet does not start, with the kubelet's texts and order of checks.
 func (s KubeletSettings) check() error {
 	for field, n := range map[string]int64{"maxPods (--max-pods)": s.MaxPods, "podsPerCore " +
 		"(--pods-per-core)": s.PodsPerCore} {
@@ -86,8 +87,8 @@ func (s KubeletSettings) check() error {
 	return nil
 }
 
-// offered returns what a Node has and what of it pods can use, of a machine that has so much, by settings that were
-// checked. If more is reserved than there is, nothing is left for pods.
+// offered returns the capacity and the allocatable resources of a Node on a machine, with valid settings. If more
+// is reserved than there is, nothing is left for pods.
 func (s KubeletSettings) offered(has catalog.Resources) catalog.NodeResources {
 	if s.MaxPods > 0 {
 		has.Pods = s.MaxPods
@@ -123,7 +124,7 @@ func (s KubeletSettings) thresholds() map[string]string {
 	return thresholds
 }
 
-// parseReserved reads what is kept for the system.
+// parseReserved reads the resources that are reserved for the system.
 func parseReserved(texts map[string]string) (corev1.ResourceList, error) {
 	list := corev1.ResourceList{}
 	for name, text := range texts {
@@ -144,8 +145,8 @@ func parseReserved(texts map[string]string) (corev1.ResourceList, error) {
 	return list, nil
 }
 
-// threshold is how much of the total a signal reserves: a quantity, or a percentage, which a kubelet holds as
-// float32. "" keeps back nothing, and so do 0% and 100%.
+// threshold returns how much of the total a signal reserves: a quantity, or a percentage, which a kubelet stores as
+// float32. "", 0% and 100% reserve nothing.
 func threshold(signal, text string, all int64) (int64, error) {
 	if !slices.Contains(signals, signal) {
 		return 0, fmt.Errorf("unsupported eviction signal %s", signal)

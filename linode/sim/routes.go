@@ -25,19 +25,19 @@ const (
 
 // route is one call of the API.
 type route struct {
-	pattern string // as http.ServeMux has them, without the version
-	scope   string // what a token needs; "" is public
+	pattern string // in the form of http.ServeMux, without the version
+	scope   string // scope that a token needs; "" means public
 	list    bool   // counts as a GET of a list
 	creates bool   // counts as a creation of a Linode
 	serve   handler
-	// unmetered answers carry no headers about rate limits; recorded for the lists of versions.
+	// unmetered means that answers have no headers about rate limits, as recorded for the lists of versions.
 	unmetered bool
 }
 
-// handler does the work of a call and returns its answer; an *apiError is one, too.
+// handler does the work of a call and returns its answer, which can be an *apiError.
 type handler func(*state, *request) (any, error)
 
-// on handles calls about one object, which find looks up by the ids in the path.
+// on returns a handler for calls about one object, which find looks up by the ids in the path.
 func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) (any, error)) handler {
 	return func(st *state, q *request) (any, error) {
 		if object := find(st, q); object != nil {
@@ -47,19 +47,19 @@ func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) 
 	}
 }
 
-// get shows an object that find looks up.
+// get returns a handler that shows an object.
 func get[T any](find func(*state, *request) *T) handler {
 	return on(find, func(_ *state, object *T, _ *request) (any, error) { return *object, nil })
 }
 
-// listed lists objects, by fields that a filter may name.
+// listed returns a handler that lists objects; fields are the fields that a filter may name.
 func listed[T any](objects func(*state) []T, fields ...string) handler {
 	return func(st *state, q *request) (any, error) { return list(q, objects(st), fields...) }
 }
 
-// routes are the calls of the API. The scope of placement groups is recorded, those of what else Linodes are
-// created with are in the API's specification. What fields a filter may name is that of Linode's Terraform
-// provider.
+// routes returns the calls of the API. The scope of placement groups was recorded; those of other objects from
+// which Linodes are created are in the API's specification. The fields that a filter may name are those of Linode's
+// Terraform provider.
 func routes() []route {
 	cluster, pool, slot, linode := (*state).cluster, (*state).pool, (*state).slot, (*state).linode
 	const lke, lkePool, lkeNode = "/lke/clusters/{cluster}", "/lke/clusters/{cluster}/pools/{pool}", "/lke/clusters/{cluster}/nodes/{node}"
@@ -119,7 +119,8 @@ func routes() []route {
 	}
 }
 
-// routes routes paths without their version; what no route takes is "Not found", or 405 where another method would do.
+// routes routes paths without their version. A path without a route gets "Not found", or 405 if another method has
+// a route.
 func (s *Simulator) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, rt := range routes() {
@@ -145,14 +146,14 @@ func (s *Simulator) routes() *http.ServeMux {
 	return mux
 }
 
-// request is a call as the state sees it.
+// request is a call for a handler.
 type request struct {
 	http *http.Request
 	body []byte // a JSON object, or empty
 	now  time.Time
 }
 
-// id reads a numeric part of the path; 0, which is no id, where it is none.
+// id reads a numeric part of the path; 0, which is not an id, if it is not a number.
 func (q *request) id(name string) int {
 	n, err := strconv.Atoi(q.http.PathValue(name))
 	if err != nil {
@@ -161,8 +162,8 @@ func (q *request) id(name string) int {
 	return n
 }
 
-// read reads the body. A key that is null counts as left out, as in recorded requests. A value of another type is the
-// client's error, in the simulator's own words.
+// read decodes the body. A key that is null counts as missing, as in recorded requests. A value of a wrong type is
+// an error of the client, with a text of the simulator.
 func (q *request) read(into any) error {
 	err := json.Unmarshal(q.body, into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// maxRequest bounds what is read of a request; the real ones have less than a kilobyte.
+// maxRequest is how many bytes of a request are read; real ones have less than a kilobyte.
 const maxRequest = 1 << 20
 
-// answer is what a call gets, before it is written.
+// answer is the answer to a call, before it is written.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// exchange is one call on its way through.
+// exchange is a call that is being handled.
 type exchange struct {
 	route route
 	http  *http.Request
@@ -32,10 +32,10 @@ type exchange struct {
 	call  *Call // in the log
 }
 
-// serve takes one call: log it, let a fault have its way, do the work, answer.
+// serve handles one call: it logs it, applies a fault, does the work, and answers.
 func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	x := s.begin(r, rt)
-	status := 0 // stays if no answer is sent
+	status := 0 // it stays 0 if no answer is sent
 	defer func() { s.finish(x, status) }()
 
 	f := x.fault
@@ -65,9 +65,9 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	status = result.writeTo(w)
 }
 
-// begin counts and logs a call and picks its fault.
+// begin counts and logs a call and selects its fault.
 func (s *Simulator) begin(r *http.Request, rt route) *exchange {
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest)) // what is cut off is not JSON and refused as such
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest)) // a truncated body is not JSON and is rejected as such
 	x := &exchange{route: rt, http: r, body: body}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Simulator) finish(x *exchange, status int) {
 	s.log.finish(x.call, status)
 }
 
-// postpone has a call's work done later, when its client no longer waits.
+// postpone schedules the work of a call for later, when its client does not wait any more.
 func (s *Simulator) postpone(x *exchange) {
 	s.mu.Lock()
 	s.state.agenda.plan(time.Now().Add(x.fault.Late.Duration), func(at time.Time) {
@@ -92,7 +92,7 @@ func (s *Simulator) postpone(x *exchange) {
 	s.changed()
 }
 
-// work does what the call asks for and makes its answer.
+// work does the work of a call and returns its answer.
 func (s *Simulator) work(x *exchange) answer {
 	now := time.Now()
 	a := answer{status: http.StatusOK, header: http.Header{}}
@@ -133,9 +133,9 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 	return x.route.serve(s.state, &request{http: x.http, body: x.body, now: now})
 }
 
-// authorize checks the token and sets the headers accordingly. Observed on the real API: no token, a wrong one and one
-// without the scope are all 401; only for a token that it knows do the headers name its scopes. That public calls do
-// not read the token is an assumption.
+// authorize checks the token and sets the headers accordingly. Observed on the real API: a missing token, a wrong
+// one and one without the scope all get 401; the headers have the scopes only for a known token. That public calls
+// do not read the token is an assumption.
 func (s *Simulator) authorize(token string, rt route, header http.Header) error {
 	known := s.cfg.Token == "" || token == s.cfg.Token
 	header.Set("X-Accepted-OAuth-Scopes", cmp.Or(rt.scope, "*"))
@@ -156,7 +156,7 @@ func (s *Simulator) authorize(token string, rt route, header http.Header) error 
 	return nil
 }
 
-// grants says whether a token's scopes hold the one that is needed; who may write may read.
+// grants reports whether a token's scopes include the needed one; read_write includes read_only.
 func grants(scopes, needed string) bool {
 	granted := strings.FieldsFunc(scopes, func(r rune) bool { return r == ' ' || r == ',' })
 	return needed == "" || slices.Contains(granted, "*") || slices.Contains(granted, needed) ||
@@ -175,8 +175,8 @@ func asAPIError(err error) *apiError {
 	return refusal(http.StatusInternalServerError, "", err.Error())
 }
 
-// pause lets a fault's delay pass. A client that disconnects meanwhile gets no answer, which is what a hanging call is
-// for.
+// pause waits for a fault's delay. A client that disconnects meanwhile gets no answer, which is the purpose of a
+// hanging call.
 func pause(ctx context.Context, f Fault) {
 	if f.Hang {
 		<-ctx.Done()
@@ -189,7 +189,7 @@ func pause(ctx context.Context, f Fault) {
 	}
 }
 
-// answer is what a fault with a status says: its body as it is where it is JSON or HTML, else as the reason.
+// answer returns the answer of a fault with a status: its body unchanged if it is JSON or HTML, else as the reason.
 func (f *Fault) answer() answer {
 	a := answer{status: f.Status, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(f.Body)}
 	switch text := strings.TrimSpace(f.Body); {
@@ -204,6 +204,6 @@ func (f *Fault) answer() answer {
 func (a answer) writeTo(w http.ResponseWriter) (status int) {
 	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // a client that is gone is no concern of ours
+	_, _ = w.Write(a.body) // the client may be gone
 	return a.status
 }

@@ -1,14 +1,13 @@
-// Package sim plays the Linode API for LKE: an account with clusters, node pools and instances behind an HTTP
-// handler, and, where an API server is at hand, the nodes that join it. It plays Linodes that are made one by one
-// as well, and what they do on their own after booting. It is for tests, where it needs no listener and no
-// real time, and for the sandbox.
+// Package sim simulates the Linode API for tests and for the sandbox: an account with LKE clusters, node pools, and
+// separate Linodes. New returns a Simulator, which is an HTTP handler; Inject adds faults. With an API server,
+// RunNodes also creates the nodes of machines that join. In tests it needs no listener and no real time.
 //
-// It answers as recorded traffic of the real API does. What was never recorded is an assumption, and a comment marks
-// it. It knows neither Karpenter nor the provider that it serves, runs no workload, and never calls out
-// of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
+// It answers as recorded traffic of the real API does. Behaviour that was never recorded is an assumption, and a
+// comment marks it. It knows neither Karpenter nor the provider that it serves, runs no workload, and never calls
+// out of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
-// State moves on only when it is read: each call first does what was due by then. So the handler has no
-// separate goroutine and runs under testing/synctest unchanged.
+// The state changes only when it is read: each call first runs the events that are due. So the handler has no
+// goroutine of its own and runs under testing/synctest unchanged.
 package sim
 
 import (
@@ -20,7 +19,7 @@ import (
 // Simulator is one Linode account. It is safe for concurrent use.
 type Simulator struct {
 	cfg     Config
-	first   int // the cluster of the configuration; 0: none
+	first   int // the cluster of the configuration; 0 if there is none
 	handler http.Handler
 
 	mu       sync.Mutex // guards the rest
@@ -30,7 +29,7 @@ type Simulator struct {
 	watchers []chan<- struct{}
 }
 
-// New makes an account with one cluster, or none, and no pools.
+// New creates an account with one cluster, or none, and no pools.
 func New(cfg Config) (*Simulator, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -68,13 +67,13 @@ func (s *Simulator) root() http.Handler {
 	return mux
 }
 
-// Config returns the configuration with what [New] filled in.
+// Config returns the configuration with the defaults that [New] has filled in.
 func (s *Simulator) Config() Config { return s.cfg }
 
-// ClusterID is the id of the first cluster; 0 if there is none.
+// ClusterID returns the id of the first cluster; 0 if there is none.
 func (s *Simulator) ClusterID() int { return s.first }
 
-// update runs read with the lock held and the state up to date.
+// update runs read with the lock held, after the events that are due.
 func (s *Simulator) update(read func(st *state, now time.Time)) {
 	now := time.Now()
 	s.mu.Lock()
@@ -83,8 +82,8 @@ func (s *Simulator) update(read func(st *state, now time.Time)) {
 	read(s.state, now)
 }
 
-// changed notifies those who play nodes that there may be something to do. Each has room for one message and needs no
-// more.
+// changed notifies the simulated node programs that something may have changed. Each channel has room for one
+// message, which is enough.
 func (s *Simulator) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 func (st *state) addSlot(p *pool, now time.Time) {
 	hash := st.slotHash(p)
 	sl := &slot{id: fmt.Sprintf("%d-%s", p.ID, hash), pool: p, listed: now, flickers: st.breaks("stays")}
-	// Recorded labels have lke before the cluster's id. The API's specification says that a pool's label takes the place
-	// of its id in the Linode's label, which is played where "labelled" is broken.
+	// In recorded labels, lke is before the cluster's id. The API's specification says that a pool's label replaces
+	// its id in the Linode's label, which is simulated if "labelled" is in Breaks.
 	sl.name = fmt.Sprintf("lke%d-%s", p.cluster.ID, sl.id)
 	switch {
 	case p.Label == "" && st.breaks("names"):
@@ -39,7 +39,7 @@ func (st *state) addSlot(p *pool, now time.Time) {
 	st.provide(sl, now)
 }
 
-// slotHash has twelve digits of which recorded ones have the last four at zero.
+// slotHash returns twelve digits; in recorded ones the last four are zero.
 func (st *state) slotHash(p *pool) string {
 	for {
 		hash := st.hash(8) + "0000"
@@ -49,7 +49,7 @@ func (st *state) slotHash(p *pool) string {
 	}
 }
 
-// provide gets an instance for a slot, after the instance delay, or not at all while the plan is out of stock.
+// provide creates an instance for a slot after the instance delay, or none while the plan is out of stock.
 func (st *state) provide(sl *slot, now time.Time) {
 	plan, region := sl.pool.plan.ID, sl.pool.cluster.Region
 	sl.hidden = st.faults.lacks(Hidden, plan, region)
@@ -71,7 +71,7 @@ func (st *state) provide(sl *slot, now time.Time) {
 	})
 }
 
-// fill gives slots without stock their instances, after the faults that took it away were cleared.
+// fill creates the instances of slots without stock, after the faults were cleared.
 func (st *state) fill(now time.Time) {
 	for _, c := range byID(st.clusters) {
 		for _, p := range byID(c.pools) {
@@ -84,8 +84,8 @@ func (st *state) fill(now time.Time) {
 	}
 }
 
-// boot creates the Linode of a slot. On Enterprise it carries the pool's tags and two of LKE's own (the existing
-// provider's documentation); on standard tier none, as recorded.
+// boot creates the Linode of a slot. On Enterprise it has the pool's tags and two of LKE's own (the existing
+// provider's documentation); on the standard tier none, as recorded.
 func (st *state) boot(sl *slot, now time.Time) {
 	st.lastInstance++
 	p := sl.pool
@@ -94,7 +94,8 @@ func (st *state) boot(sl *slot, now time.Time) {
 		DiskEncryption: p.DiskEncryption, PrivateIP: privateIP(st.lastInstance), Created: now, Updated: now,
 		Runs: st.after(now, st.cfg.JoinDelay), CCM: st.jittered(st.cfg.CCMDelay), HostUUID: st.hash(40),
 	}}
-	// A letter first: tools that write this into YAML without quotes could take digits for a number.
+	// The id begins with a letter, because tools that write it into YAML without quotes could turn digits into a
+	// number.
 	i.machineID = "c" + st.hash(32)[1:]
 	i.joins, i.Off = i.Runs, st.faults.meets(i.Type, i.Region, func(f *Fault) bool { return f.StaysOffline })
 	if st.faults.meets(i.Type, i.Region, func(f *Fault) bool { return f.NeverJoins }) || i.Off {
@@ -115,8 +116,8 @@ func (p *pool) cascaded() []string {
 	return sorted(append(own, p.Tags...))
 }
 
-// retag brings changed tags of a pool to its instances, on Enterprise only. That they follow a change, not only the
-// creation, is an assumption.
+// retag copies changed tags of a pool to its instances, on Enterprise only. That a change, and not only the
+// creation, is copied is an assumption.
 func (st *state) retag(p *pool, tags []string) {
 	before := p.Tags
 	p.Tags = sorted(tags)
@@ -133,8 +134,8 @@ func (st *state) retag(p *pool, tags []string) {
 	}
 }
 
-// remove deletes a slot: it leaves the pool at once and its instance goes after the delete delay. That this works as
-// well on a slot that has no instance yet is an assumption.
+// remove deletes a slot: it leaves the pool immediately and its instance is gone after the delete delay. That this
+// works for a slot without an instance is an assumption.
 func (st *state) remove(sl *slot, now time.Time) {
 	p := sl.pool
 	p.slots = slices.DeleteFunc(p.slots, func(other *slot) bool { return other == sl })
@@ -144,7 +145,7 @@ func (st *state) remove(sl *slot, now time.Time) {
 	}
 }
 
-// shrink takes n slots at random: that LKE picks the victims is what the cluster autoscaler's notes on Linode say.
+// shrink deletes n random slots: according to the cluster autoscaler's notes on Linode, LKE picks them.
 func (st *state) shrink(p *pool, n int, now time.Time) {
 	for range min(n, len(p.slots)) {
 		st.remove(p.slots[st.rng.IntN(len(p.slots))], now)
@@ -158,7 +159,7 @@ func (st *state) deletePool(p *pool, now time.Time) {
 	delete(p.cluster.pools, p.ID)
 }
 
-// release lets an instance go after the delete delay.
+// release schedules the end of an instance after the delete delay.
 func (st *state) release(i *instance, now time.Time) {
 	if !i.Gone.IsZero() {
 		return
@@ -179,9 +180,9 @@ func (st *state) vanish(i *instance, at time.Time) {
 	st.tally.deleted(st.price(i), at.Sub(i.Created))
 }
 
-// recycle replaces the instance of a slot; so does LKE when the instance itself is deleted. That the slot keeps
-// its id, shows null meanwhile, and gets the new instance only after the old one is gone, is an assumption. The other
-// way, a new slot beside the old one's end, is a matter of configuration.
+// recycle replaces the instance of a slot; LKE does the same if the instance itself is deleted. It is an assumption
+// that the slot keeps its id, shows null meanwhile, and gets the new instance only after the old one is gone. With
+// RecycleNewSlots, a new slot is added while the old one ends.
 //
 // Unverified: which of the two LKE does.
 func (st *state) recycle(sl *slot, now time.Time) {
@@ -201,7 +202,7 @@ func (st *state) recycle(sl *slot, now time.Time) {
 	sl.forgotten = false
 }
 
-// lose takes an instance away at once, as a dying host does.
+// lose removes an instance immediately, as a failing host does.
 func (st *state) lose(i *instance, replaced bool, now time.Time) {
 	sl := i.slot
 	st.vanish(i, now)

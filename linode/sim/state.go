@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// state is the account. It knows no HTTP; its caller holds the lock and has done what was due.
+// state is the state of the account, without HTTP. Its caller holds the lock and has run the events that are due.
 type state struct {
 	cfg         Config
 	rng         *rand.Rand
@@ -21,7 +21,7 @@ type state struct {
 	tally       tally
 	clusters    map[int]*cluster
 	instances   map[int]*instance
-	left        map[int]time.Time // when those went that are gone
+	left        map[int]time.Time // when instances that are gone have ended
 	assets      *Assets
 	events      []Event // newest first
 	maintenance []Maintenance
@@ -29,20 +29,20 @@ type state struct {
 	lastCluster, lastPool, lastInstance, lastEvent int
 }
 
-// cluster is a cluster and, under it, its pools.
+// cluster is a cluster with its pools.
 type cluster struct {
 	Cluster
 	pools map[int]*pool
 }
 
-// pool is a pool as the API shows it, but for Count and Nodes: they follow from its slots.
+// pool is a pool as the API shows it, except for Count and Nodes, which follow from its slots.
 type pool struct {
 	Pool
 	cluster *cluster
 	plan    catalog.Plan
 	slots   []*slot // by id, as the API lists them
 
-	staleCount int // what is shown as the count until staleUntil
+	staleCount int // the count that is shown until staleUntil
 	staleUntil time.Time
 	oldLabels  map[string]string // before the last change
 }
@@ -52,26 +52,26 @@ type slot struct {
 	id   string // <pool>-<hash>
 	name string // of the Linode and of the Node object
 	pool *pool
-	// listed is from when on Enterprise the pool shows the slot.
+	// listed is the time from which the pool shows the slot on Enterprise.
 	listed   time.Time
 	instance *instance
-	// noStock: there was no capacity; hidden: it is never listed, either; forgotten: LKE does not know that the instance
-	// is gone.
+	// noStock: there was no capacity. hidden: in addition it is never listed. forgotten: LKE does not know that the
+	// instance is gone.
 	noStock, hidden, forgotten bool
 	gone, flickers             bool // flickers: it is not listed for a while
 }
 
-// instance is a Linode. One of a pool stays after its slot is gone, until it is gone itself.
+// instance is a Linode. The Linode of a slot can outlive the slot.
 type instance struct {
 	Linode
-	slot      *slot     // nil: it is in no LKE pool
-	joins     time.Time // when the kubelet of a pool's registers; never, or with Runs
+	slot      *slot     // nil if it is in no LKE pool
+	joins     time.Time // when the kubelet of a pool's machine registers; zero means never, or with Runs
 	machineID string
 	version   string // of Kubernetes
-	// registered is when its Node object was created. A kubelet does this once; one that is deleted afterwards
-	// does not come back on its own.
+	// registered is when its Node object was created. A kubelet does this once; if the Node is deleted, it does not
+	// come back on its own.
 	registered time.Time
-	sleeps     time.Time // until when its status is offline
+	sleeps     time.Time // its status is offline until this time
 }
 
 func newState(cfg Config) *state {
@@ -93,7 +93,7 @@ func newState(cfg Config) *state {
 	return st
 }
 
-// after is a time that far from now, give or take the jitter.
+// after returns the time after a delay, varied by the jitter.
 func (st *state) after(now time.Time, delay time.Duration) time.Time {
 	return now.Add(st.jittered(delay))
 }
@@ -105,7 +105,7 @@ func (st *state) jittered(delay time.Duration) time.Duration {
 	return time.Duration(float64(delay) * (1 + st.cfg.Jitter*(2*st.rng.Float64()-1)))
 }
 
-// hash is some hexadecimal digits, an even number of them.
+// hash returns an even number of random hexadecimal digits.
 func (st *state) hash(digits int) string {
 	b := make([]byte, digits/2)
 	for i := range b {
@@ -114,7 +114,8 @@ func (st *state) hash(digits int) string {
 	return fmt.Sprintf("%x", b)
 }
 
-// addCluster creates a cluster. Recorded clusters are "ready" at once, and highly available always on Enterprise.
+// addCluster creates a cluster. Recorded clusters are "ready" immediately, and always highly available on
+// Enterprise.
 func (st *state) addCluster(made Cluster, now time.Time) *cluster {
 	if made.ID == 0 {
 		st.lastCluster++
@@ -155,12 +156,12 @@ func byID[K cmp.Ordered, T any](objects map[K]T) []T {
 
 func bySlotID(a, b *slot) int { return strings.Compare(a.id, b.id) }
 
-// own are the Linodes that are in no LKE pool, by id.
+// own returns the Linodes outside of LKE pools, by id.
 func (st *state) own() []*instance {
 	return slices.DeleteFunc(byID(st.instances), func(i *instance) bool { return i.slot != nil })
 }
 
-// ownLinode finds one of them; nil if there is none of the id.
+// ownLinode finds a Linode outside of LKE pools; nil if there is none with the id.
 func (st *state) ownLinode(id int) *instance {
 	if i := st.instances[id]; i != nil && i.slot == nil {
 		return i

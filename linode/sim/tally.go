@@ -6,7 +6,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// tally counts instances, slots and money as they change, so that a peak between two reads is not missed.
+// tally counts instances, slots and money as they change, so that a peak between two reads is counted.
 type tally struct{ Stats }
 
 func (t *tally) made(price catalog.Price) {
@@ -23,7 +23,7 @@ func (t *tally) deleted(price catalog.Price, life time.Duration) {
 	t.charge(price, life)
 }
 
-// charge adds the life of an instance: Linode bills each hour that was begun.
+// charge adds the cost of an instance: Linode bills each started hour.
 func (s *Stats) charge(price catalog.Price, life time.Duration) {
 	s.Hours += life.Hours()
 	s.Bill += price.Hourly * catalog.Money((life+time.Hour-1)/time.Hour)
@@ -34,14 +34,14 @@ func (t *tally) peak() {
 	t.PeakHourlyCost = max(t.PeakHourlyCost, t.HourlyCost)
 }
 
-// reset forgets what happened; the peaks start from what there is, and the bill from the instances that live.
+// reset clears the counters; peaks start from the current values, and the bill from the instances that exist.
 func (t *tally) reset() {
 	*t = tally{Stats{Live: t.Live, HourlyCost: t.HourlyCost}}
 	t.peak()
 }
 
-// price is what an instance costs in its region until it is gone; that it costs until then, and not only until the
-// delete call, is an assumption.
+// price returns the price of an instance in its region. It is an assumption that it is charged until the instance
+// is gone, and not only until the delete call.
 func (st *state) price(i *instance) catalog.Price {
 	price, _ := st.cfg.Catalog.Price(i.Type, i.Region)
 	return price
@@ -55,7 +55,7 @@ func (st *state) slotCount() int {
 	return n
 }
 
-// stats returns what the account knows; the calls are not its business.
+// stats returns the statistics of the account, without those of calls.
 func (st *state) stats(now time.Time) Stats {
 	stats := st.tally.Stats
 	for _, i := range st.instances {
@@ -78,20 +78,21 @@ func (st *state) stats(now time.Time) Stats {
 	return stats
 }
 
-// Stats counts what happened since the start or the last [Simulator.Reset], and what there is now.
+// Stats has counters since the start or the last [Simulator.Reset], and current values.
 type Stats struct {
 	Calls    int            `json:"calls"`
 	Writes   int            `json:"writes"`    // calls that were not GET
 	ByRoute  map[string]int `json:"by_route"`  // "GET /lke/clusters/{cluster}/pools": 3
-	ByStatus map[int]int    `json:"by_status"` // 0: answer lost or client gone
+	ByStatus map[int]int    `json:"by_status"` // 0: the answer was lost or the client was gone
 
 	Made     int `json:"instances_made"`
-	Deleted  int `json:"instances_deleted"` // gone, not only asked to go
-	Live     int `json:"instances_live"`    // with those that are on their way out
+	Deleted  int `json:"instances_deleted"` // gone, not only being deleted
+	Live     int `json:"instances_live"`    // including those that are being deleted
 	Deleting int `json:"instances_deleting"`
 	PeakLive int `json:"instances_peak"`
 
-	// Hours is how long all instances together have lived, and Bill what that costs where each begun hour counts whole.
+	// Hours is the total time that all instances have existed, and Bill its cost if each started hour counts as a
+	// whole one.
 	Hours float64       `json:"instance_hours"`
 	Bill  catalog.Money `json:"bill"`
 
@@ -111,6 +112,6 @@ type Call struct {
 	Path   string    `json:"path"` // with its query
 	Route  string    `json:"route"`
 	Body   string    `json:"body,omitempty"` // of the request, the first 2,000 bytes
-	Status int       `json:"status"`         // 0: answer lost or client gone
+	Status int       `json:"status"`         // 0: the answer was lost or the client was gone
 	Fault  string    `json:"fault,omitempty"`
 }

@@ -15,25 +15,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Where the files are that a machine joins by.
+// The paths of the files with which a machine joins.
 const (
 	kubeadmFile = "/etc/lkeplan/join.yaml"
 	patchFile   = "/etc/lkeplan/patches/kubeletconfiguration+merge.yaml"
 	k3sFile     = "/etc/rancher/k3s/config.yaml"
-	perBoot     = "/var/lib/cloud/scripts/per-boot/" // where cloud-init runs programs at each boot
+	perBoot     = "/var/lib/cloud/scripts/per-boot/" // cloud-init runs the programs here at each boot
 )
 
-// linodeID stands where the id of the Linode goes: a script on the machine asks the Metadata service for it.
+// linodeID is the placeholder for the id of the Linode: a script on the machine requests it from the Metadata
+// service.
 const linodeID = "@LINODE_ID@"
 
-// Join is what the user data of a machine say of the cluster and of its Node.
+// Join is what the user data says about the cluster and its Node.
 type Join struct {
 	Server  string // the URL of the API server
 	Token   JoinToken
-	Pins    []string // "sha256:" and the hash of the authority's public key, any of which will do; kubeadm's
-	Bundle  string   // the hash of the authority's certificates as PEM; k3s's
-	Signed  bool     // what the cluster says of itself must be signed with the token; kubeadm's
-	Unready bool     // a Node of the name must not be ready yet; kubeadm's
+	Pins    []string // kubeadm: "sha256:" and the hash of the authority's public key, one of which must match
+	Bundle  string   // k3s: the hash of the authority's certificates as PEM
+	Signed  bool     // kubeadm: cluster-info must be signed with the token
+	Unready bool     // kubeadm: an existing Node with the name must not be ready
 
 	Name       string
 	ProviderID string
@@ -42,7 +43,7 @@ type Join struct {
 	Labels     map[string]string
 	Settings   KubeletSettings
 
-	Refused error // why the kubelet does not start with its flags and its settings; nil if it does
+	Refused error // why the kubelet does not start with its flags and settings; nil if it does
 }
 
 // JoinToken is a bootstrap token.
@@ -50,8 +51,8 @@ type JoinToken struct{ ID, Secret string }
 
 func (t JoinToken) String() string { return t.ID + "." + t.Secret }
 
-// ReadUserData reads user data as cloud-init does, and the files that they write as the programs do that join
-// machines. It returns none if nothing in them joins a cluster.
+// ReadUserData reads user data as cloud-init does, and the files in it as kubeadm and k3s do. It returns nil if
+// they do not join a cluster.
 func ReadUserData(userData []byte, linode int) (*Join, error) {
 	files, err := cloudInit(userData)
 	if err != nil {
@@ -78,8 +79,8 @@ func inFile(path string, err error) error {
 	return nil
 }
 
-// cloudInit returns the files that cloud-init writes, by path. User data without the first line that says what they
-// are, it leaves alone; and if nothing is run, nothing reads the files.
+// cloudInit returns the files that cloud-init writes, by path. It ignores user data without the first line that
+// marks its format. It returns none if the user data runs nothing, because then nothing reads the files.
 func cloudInit(userData []byte) (map[string]string, error) {
 	var config struct {
 		WriteFiles []struct{ Path, Permissions, Content, Encoding string } `json:"write_files"`
@@ -116,7 +117,8 @@ func cloudInit(userData []byte) (map[string]string, error) {
 	return files, nil
 }
 
-// joinConfiguration is kubeadm's, as far as it is played. kubeadm warns of fields that it does not know, and continues.
+// joinConfiguration is the simulated part of kubeadm's JoinConfiguration. kubeadm warns about unknown fields, and
+// continues.
 type joinConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -140,8 +142,8 @@ type joinConfiguration struct {
 	} `json:"patches"`
 }
 
-// readKubeadm reads the file of kubeadm, and the patch of the KubeletConfiguration, if there is one. What the
-// cluster itself says of kubelets, in the ConfigMap kubelet-config, is not played.
+// readKubeadm reads kubeadm's file, and the patch of the KubeletConfiguration, if there is one. The cluster's own
+// settings for kubelets, in the ConfigMap kubelet-config, are not simulated.
 func readKubeadm(files map[string]string) (*Join, error) {
 	var config joinConfiguration
 	if err := unmarshal(files[kubeadmFile], &config); err != nil {
@@ -154,7 +156,7 @@ func readKubeadm(files map[string]string) (*Join, error) {
 	join := &Join{
 		Server: "https://" + found.APIServerEndpoint, Pins: found.CACertHashes, Signed: true, Unready: true, Name: node.Name,
 	}
-	join.Token, _ = parseToken(found.Token) // checked
+	join.Token, _ = parseToken(found.Token) // it was validated
 	var taints []string
 	for _, taint := range node.Taints {
 		taints = append(taints, taint.ToString())
@@ -179,7 +181,7 @@ func readKubeadm(files map[string]string) (*Join, error) {
 	return join, nil
 }
 
-// check refuses what kubeadm refuses before it calls anybody.
+// check returns the errors that kubeadm finds before it sends any request.
 func (c joinConfiguration) check() error {
 	found := c.Discovery.BootstrapToken
 	_, tokenErr := parseToken(found.Token)
@@ -187,7 +189,7 @@ func (c joinConfiguration) check() error {
 	switch {
 	case c.Kind != "JoinConfiguration":
 		return fmt.Errorf("no JoinConfiguration found in the supplied config")
-	case c.APIVersion != "kubeadm.k8s.io/v1beta4": // v1beta3 is read as well, which is not played
+	case c.APIVersion != "kubeadm.k8s.io/v1beta4": // kubeadm also reads v1beta3, which is not simulated
 		return fmt.Errorf("your configuration file uses an old API spec: %q (kind: %q)", c.APIVersion, c.Kind)
 	case len(found.CACertHashes) == 0:
 		return fmt.Errorf("discovery.bootstrapToken.caCertHashes: using token-based discovery without caCertHashes can be " +
@@ -212,7 +214,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// unmarshal reads YAML as programs of Kubernetes do, to which a name in small letters is another one.
+// unmarshal reads YAML as Kubernetes programs do, for which names are case-sensitive.
 func unmarshal(text string, into any) error {
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -259,7 +261,7 @@ func readK3s(text string) (*Join, error) {
 
 var token = regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`)
 
-// parseToken never names the secret in its error.
+// parseToken reads a token. Its error never contains the secret.
 func parseToken(text string) (JoinToken, error) {
 	parts := token.FindStringSubmatch(text)
 	if parts == nil {

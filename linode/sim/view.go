@@ -1,6 +1,7 @@
 package sim
 
-// This file shows the state as the API does. Views share with it only lists and maps that are replaced, never changed.
+// This file shows the state as the API does. Views share with the state only lists and maps that are replaced,
+// never changed.
 
 import (
 	"slices"
@@ -11,12 +12,12 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// stamp writes a time as the API does: UTC, without saying so.
+// stamp writes a time as the API does: in UTC, without a time zone.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
 
 func (c *cluster) view() Cluster { return c.Cluster }
 
-// view shows a pool as of now: on Enterprise without the nodes that it does not list yet.
+// view shows a pool at a time, on Enterprise without the nodes that it does not list yet.
 func (p *pool) view(now time.Time) Pool {
 	return p.show(now, func(sl *slot) bool { return sl.shown(now) })
 }
@@ -55,7 +56,7 @@ func (sl *slot) view(now time.Time) Node {
 	return n
 }
 
-// view shows a Linode with the keys and the constants of the recorded answer.
+// view shows a Linode with the keys and constants of the recorded answer.
 func (i *instance) view(has *Assets, now time.Time) Instance {
 	plan, ofPool := i.Plan, i.slot != nil
 	v := Instance{
@@ -93,7 +94,8 @@ func (i *instance) view(has *Assets, now time.Time) Instance {
 	return v
 }
 
-// typeView is a plan as GET /linode/types answers it. What backups cost is not in the catalog; they are for free here.
+// typeView is a plan as GET /linode/types answers it. The price of backups is not in the catalog; here they are
+// free.
 type typeView struct {
 	catalog.Plan
 	Successor *string        `json:"successor"`
@@ -110,7 +112,8 @@ func viewType(p catalog.Plan) typeView {
 	return v
 }
 
-// regionView is a region as GET /regions answers it; its limits for placement groups are those of all recorded ones.
+// regionView is a region as GET /regions answers it. Its limits for placement groups are those of all recorded
+// regions.
 type regionView struct {
 	catalog.Region
 	Monitors             map[string][]string `json:"monitors"`
@@ -129,7 +132,7 @@ func viewRegion(r catalog.Region) regionView {
 	}
 }
 
-// listTypes leaves out plans that the catalog has without their size: the API has none like that.
+// listTypes leaves out plans whose size is not in the catalog, because the API has no such plans.
 func (st *state) listTypes(q *request) (any, error) {
 	plans := slices.DeleteFunc(st.cfg.Catalog.Plans(), func(p catalog.Plan) bool { return !p.Sized() })
 	for n := range plans {
@@ -140,7 +143,7 @@ func (st *state) listTypes(q *request) (any, error) {
 	return list(q, views(plans, viewType))
 }
 
-// getAccount has of an account what says which plans it is sold.
+// getAccount shows only the part of an account that decides which plans it can buy.
 func (st *state) getAccount(*request) (any, error) {
 	return map[string]any{"company": "Example", "capabilities": append([]string{}, st.cfg.Capabilities...)}, nil
 }
@@ -153,8 +156,8 @@ func (st *state) listAvailability(q *request) (any, error) {
 	return list(q, st.cfg.Catalog.Availability())
 }
 
-// regionAvailability is the one list of the API that comes bare, without pages. Its rows were seen with a region and
-// without; here they have none.
+// regionAvailability returns the only list of the API without pages. Its rows were seen with and without a region;
+// here they have none.
 func (st *state) regionAvailability(q *request) (any, error) {
 	r, ok := st.cfg.Catalog.Region(q.http.PathValue("region"))
 	if !ok {

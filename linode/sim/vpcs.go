@@ -29,10 +29,10 @@ type Subnet struct {
 	Created string                     `json:"created"`
 	Updated string                     `json:"updated"`
 
-	taken map[netip.Addr]int // by which Linode
+	taken map[netip.Addr]int // addresses in use, by Linode
 }
 
-// view shares nothing with v that changes.
+// view returns a copy that shares nothing that changes.
 func (v VPC) view() VPC {
 	v.Subnets = slices.Clone(v.Subnets)
 	return v
@@ -53,7 +53,7 @@ func (v *VPC) fill(next func(int) int) {
 	}
 }
 
-// Subnet finds a subnet and its VPC by its id; nil if there is none.
+// Subnet finds a subnet and its VPC by the subnet's id; nil if there is none.
 func (a *Assets) Subnet(id int) (*VPC, *Subnet) {
 	for _, v := range a.vpcs {
 		for k := range v.Subnets {
@@ -65,8 +65,8 @@ func (a *Assets) Subnet(id int) (*VPC, *Subnet) {
 	return nil, nil
 }
 
-// Free returns a free address of a subnet: the one that is requested, or the first, where "" or "auto" is.
-// The first and the last of a subnet, and the gateway, are never free. It returns false if there is none.
+// Free returns a free address of a subnet: the requested one, or the first one for "" or "auto". The first and the
+// last address of a subnet, and the gateway, are never free. It returns false if there is none.
 func (s *Subnet) Free(asked string) (netip.Addr, bool) {
 	prefix, err := netip.ParsePrefix(s.IPv4)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Subnet) Free(asked string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// Give gives an address to a Linode.
+// Give assigns an address to a Linode.
 func (s *Subnet) Give(address netip.Addr, linode, networkInterface int) {
 	s.taken[address] = linode
 	s.Linodes = append(s.Linodes, linodego.VPCSubnetLinode{

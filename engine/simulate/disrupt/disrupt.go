@@ -1,22 +1,18 @@
-// Package disrupt finds out what Karpenter does next to existing nodes: which
-// go because they are empty, which because they differ from their pool, which because fewer
-// or cheaper ones do, and what takes their place.
+// Package disrupt finds Karpenter's next command for existing nodes: which nodes it removes because they are empty,
+// have drifted, or can be replaced by fewer or cheaper ones, and what takes their place. The caller carries out the
+// command in its cluster in memory, and asks for the next one.
 //
-// The methods are Karpenter's own (its package disruption), over a client in memory and
-// its own cluster state: who is a candidate, what budgets, PodDisruptionBudgets and
-// do-not-disrupt allow, the packing and the prices. Its controller and its queue do not
-// run, for they write to the cluster, and wait: the order in which they try the methods
-// is repeated here, and the caller carries out the command. Three things differ from
-// a cluster, each for the same answer each time:
+// The decisions are made by Karpenter's own methods (its package disruption), with a client in memory and
+// Karpenter's cluster state: candidates, budgets, PodDisruptionBudgets, do-not-disrupt, packing and prices.
+// Karpenter's controller and queue do not run, because they write to the cluster and wait. This package repeats the
+// order in which the controller tries the methods. So that the same input has the same result, three things differ
+// from a cluster:
 //
-//   - Commands are carried out one after the other; in a cluster some overlap.
-//   - Karpenter takes a command back where the cluster has changed 15 seconds later. Here
-//     it has not, and no time passes.
-//   - Candidates are taken in the order of their names where they do equally well, and
-//     pools in that of theirs. Karpenter's order is that of a map.
+// - Commands are carried out one after the other; in a cluster some overlap. - Karpenter revalidates a command
+// after 15 seconds. The simulation does not. - Candidates that are equally good, and pools, are tried in the order
+// of their names. Karpenter's order is that of a map, which is random.
 //
-// Time is only what the schedules of budgets make of it: where nothing goes at a moment,
-// the next one is tried at which a budget begins or ends.
+// Time advances only to the next start or end of a budget's schedule, if no node can go before it.
 package disrupt
 
 import (
@@ -48,57 +44,57 @@ import (
 	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
-// Cluster is a cluster in memory.
+// Cluster is a cluster in memory, with what the methods need.
 type Cluster struct {
 	Client   client.Client
 	Provider cloudprovider.CloudProvider
-	State    *state.Cluster // with the same clock
+	State    *state.Cluster // uses the same clock
 	Clock    *Clock
-	// Prices are what all nodes of each pool cost, as offerings have it.
+	// Prices is the total price of all nodes of each pool, from their offerings.
 	Prices map[string]float64
-	// Except reports nodes for which a command of the kind is not tried: their replacement was unavailable, or nothing was
-	// found for them and nothing has changed that could matter to them.
+	// Except reports nodes for which a kind of command is not tried: their replacement was unavailable, or nothing
+	// was found for them and nothing has changed that matters to them.
 	Except func(kind Kind, node string) bool
-	// Spare is the pods of CapacityBuffers.
+	// Spare has the pods of CapacityBuffers.
 	Spare *virtualpods.Cache
 	// NotFound is called for each node for which Single finds nothing while the budget of its pool allows a removal.
 	NotFound func(node string)
-	// Blocked is why nodes stay; Next adds to it.
+	// Blocked has the reasons why nodes stay; Next adds to it.
 	Blocked Blocked
-	// Gate returns a method as it acts in this cluster.
+	// Gate wraps a method with the consolidation policies of this cluster.
 	Gate func(disruption.Method) disruption.Method
 }
 
-// Kind is how Karpenter finds what goes.
+// Kind is the kind of a command: the method that finds it.
 type Kind string
 
 // The kinds of commands, in the order in which they are tried.
 const (
 	Empty       Kind = "empty"        // nodes without pods
-	StaticDrift Kind = "static_drift" // a node of a static pool that differs from it
-	Drift       Kind = "drift"        // a node that differs from its pool, for as many as its pods need
-	Multi       Kind = "multi"        // several nodes, for none or one that is cheaper
-	Single      Kind = "single"       // one node, for none or one that is cheaper
+	StaticDrift Kind = "static_drift" // a drifted node of a static pool
+	Drift       Kind = "drift"        // a drifted node, replaced by as many as its pods need
+	Multi       Kind = "multi"        // several nodes, replaced by none or a cheaper one
+	Single      Kind = "single"       // one node, replaced by none or a cheaper one
 )
 
-// Replicas is no command: nodes come and go at once where a static pool has another number
-// of them.
+// Replicas is not a command of a method: nodes are added and removed at once if the number of nodes of a static
+// pool changes.
 const Replicas Kind = "replicas"
 
-// Command is what Karpenter does next.
+// Command is Karpenter's next command.
 type Command struct {
 	disruption.Command
 	Kind   Kind
 	Reason karpv1.DisruptionReason
 }
 
-// Found is what Next has found.
+// Found is the result of Next.
 type Found struct {
-	Command *Command // nil if nothing goes any more
-	Slow    bool     // Karpenter stopped a search after a minute: another run may find more
+	Command *Command // nil if no more nodes go
+	Slow    bool     // Karpenter stopped a search after a minute; another run may find more
 }
 
-// Next finds the next command, now or when a budget next lets some node go.
+// Next finds the next command, for now or for the next time at which a budget lets a node go.
 func (c Cluster) Next(ctx context.Context) (Found, error) {
 	pools := &karpv1.NodePoolList{}
 	if err := c.Client.List(ctx, pools); err != nil {
@@ -133,7 +129,7 @@ func (c Cluster) round(blocked Blocked) *round {
 	return r
 }
 
-// next tries the methods as Karpenter does.
+// next tries the methods in Karpenter's order.
 func (r *round) next(ctx context.Context) (*Command, error) {
 	for _, kind := range []Kind{Empty, StaticDrift, Drift, Multi, Single} {
 		command, err := r.try(ctx, kind)
@@ -144,7 +140,8 @@ func (r *round) next(ctx context.Context) (*Command, error) {
 	return nil, nil
 }
 
-// method makes one of Karpenter's methods; each remembers that it has found nothing.
+// method creates one of Karpenter's methods. Methods are not reused, because each remembers that it has found
+// nothing.
 func (r *round) method(kind Kind) disruption.Method {
 	shared := disruption.MakeConsolidation(r.Clock, r.State, r.Client, r.provisioner, r.Provider, r.blocked, r.queue)
 	switch kind {
@@ -161,7 +158,7 @@ func (r *round) method(kind Kind) disruption.Method {
 	}
 }
 
-// try has one method find a command.
+// try looks for a command with one method.
 func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 	method := r.method(kind)
 	candidates, totals, err := disruption.GetCandidatesWithTotals(ctx, r.State, r.Client, r.blocked, r.Clock, r.Provider,
@@ -184,7 +181,7 @@ func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 	if single, ok := method.(*disruption.SingleNodeConsolidation); ok {
 		groups = inTurn(ctx, single, candidates)
 	}
-	if kind == StaticDrift { // of several pools it takes one at random
+	if kind == StaticDrift { // Karpenter picks one of several pools at random
 		groups = byPool(candidates)
 	}
 	for _, group := range groups {
@@ -202,7 +199,7 @@ func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 	return nil, nil
 }
 
-// compute has a method decide on candidates.
+// compute runs a method on candidates.
 func (r *round) compute(
 	ctx context.Context, kind Kind, totals map[string]disruption.NodePoolTotals, allowed map[string]int,
 	candidates []*disruption.Candidate,
@@ -225,7 +222,7 @@ func (r *round) compute(
 	return nil, nil
 }
 
-// byPool has the candidates of one pool after those of the other.
+// byPool groups the candidates by pool.
 func byPool(candidates []*disruption.Candidate) (groups [][]*disruption.Candidate) {
 	at := map[string]int{}
 	for _, c := range candidates {
@@ -240,8 +237,8 @@ func byPool(candidates []*disruption.Candidate) (groups [][]*disruption.Candidat
 	return groups
 }
 
-// inTurn has candidates one by one, in Karpenter's order: of each pool its best one, then
-// of each its next.
+// inTurn yields candidates one by one in Karpenter's order: the best one of each pool, then the second of each
+// pool, and so on.
 func inTurn(
 	ctx context.Context, method *disruption.SingleNodeConsolidation, candidates []*disruption.Candidate,
 ) (groups [][]*disruption.Candidate) {
@@ -262,7 +259,7 @@ func inTurn(
 	return groups
 }
 
-// unchanged finds that a command is as valid as when it was found.
+// unchanged is a validator that accepts each command, because nothing changes between its choice and its execution.
 type unchanged struct{}
 
 // Validate implements disruption.Validator.
@@ -270,16 +267,16 @@ func (unchanged) Validate(_ context.Context, c disruption.Command, _ time.Durati
 	return c, nil
 }
 
-// Clock is the time in the cluster.
+// Clock is the time in the simulated cluster.
 type Clock struct {
 	clock.RealClock
 	now time.Time
 }
 
-// NewClock is a clock that stands at a Monday, long after any node was made.
+// NewClock returns a clock that shows a Monday, long after the creation of any node.
 func NewClock() *Clock { return &Clock{now: time.Date(2100, time.January, 4, 0, 0, 0, 0, time.UTC)} }
 
-// ClockAt is a clock that stands at a time.
+// ClockAt returns a clock that shows a time.
 func ClockAt(now time.Time) *Clock { return &Clock{now: now} }
 
 // Now implements clock.PassiveClock.
@@ -288,10 +285,11 @@ func (c *Clock) Now() time.Time { return c.now }
 // Since implements clock.PassiveClock.
 func (c *Clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
-// Blocked is why nodes stay. It is a recorder of Karpenter's events, which report it.
+// Blocked has the reasons why nodes stay. It is a recorder of events, because Karpenter reports the reasons as
+// events.
 type Blocked struct {
-	Nodes map[string]string // what was last said of each
-	Pools map[string]bool   // whose budgets let none go, with the reason for which
+	Nodes map[string]string // the last message for each node
+	Pools map[string]bool   // pools whose budgets block a reason; the key has both
 }
 
 // Publish implements events.Recorder.
@@ -310,7 +308,7 @@ func (h Blocked) Publish(all ...events.Event) {
 	}
 }
 
-// reasonOf is the reason of disruption that a message names.
+// reasonOf returns the reason of disruption that a message names.
 func reasonOf(message string) string {
 	if _, rest, ok := strings.Cut(message, "disruption reason "); ok {
 		reason, _, _ := strings.Cut(rest, " ")
@@ -319,10 +317,10 @@ func reasonOf(message string) string {
 	return ""
 }
 
-// messages are Karpenter's messages (v1.15.0, package disruption), and what they mean.
+// messages are Karpenter's messages (v1.15.0, package disruption) and their explanations.
 var messages = []struct {
 	said  *regexp.Regexp
-	means string // with the groups of the message
+	means string // explanation, with the groups of the message
 }{
 	{regexp.MustCompile(`^Can't replace with a cheaper node`), "the pods of a node fit neither on other nodes nor on one cheaper node"},
 	{regexp.MustCompile(`^Can't remove without creating (\d+) candidates`), "the pods of a node would need $1 new nodes, and " +
@@ -341,8 +339,8 @@ var messages = []struct {
 	{regexp.MustCompile(`^Filtering by price: (.*)`), "no cheaper node fits: $1"},
 }
 
-// Why says why a node stays that would go for a reason, where nothing goes. Named says what people call an object
-// that Karpenter calls default/pod-1.
+// Why explains why a node stays although there is a reason to disrupt it. named returns the name for users of an
+// object that Karpenter calls default/pod-1.
 func (h Blocked) Why(
 	node string, pool *karpv1.NodePool, reason karpv1.DisruptionReason, named func(string) string,
 ) string {
@@ -385,8 +383,8 @@ const horizon = 366 * 24 * time.Hour
 // mostAllowances limits the work on schedules that start and end often.
 const mostAllowances = 1000
 
-// budgetChanges are moments from now on at which the budgets of pools allow what they have not
-// allowed at one before. Without schedules there is only now.
+// budgetChanges yields the times, beginning with now, at which the budgets of pools allow something that they have
+// not allowed at an earlier one. Without schedules there is only now.
 func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	periods := recurrences(pools)
 	return func(yield func(time.Time) bool) {
@@ -407,7 +405,7 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// recurrences are those of all budgets that have a schedule, each once. What cannot be read lets no node go.
+// recurrences returns the schedules of all budgets, each once. A budget whose schedule is not valid allows nothing.
 func recurrences(pools []karpv1.NodePool) (all [][]schedule.Recurrence) {
 	known := map[string]bool{}
 	for _, pool := range pools {
@@ -424,9 +422,9 @@ func recurrences(pools []karpv1.NodePool) (all [][]schedule.Recurrence) {
 	return all
 }
 
-// allowances is equal for moments at which as many nodes may go.
+// allowances returns a text that is equal for times at which the same number of nodes can be disrupted.
 func allowances(pools []karpv1.NodePool, at time.Time) string {
-	const nodes = 1000 // so that shares of them differ, too
+	const nodes = 1000 // so large that different percentages differ
 	var b strings.Builder
 	for _, pool := range pools {
 		for _, reason := range []karpv1.DisruptionReason{
@@ -438,8 +436,8 @@ func allowances(pools []karpv1.NodePool, at time.Time) string {
 	return b.String()
 }
 
-// CountAllowed says of PodDisruptionBudgets how many evictions they allow, as Kubernetes does
-// where each pod that has a node is ready, or each pod is if all are. One that cannot be read allows none.
+// CountAllowed sets how many evictions PodDisruptionBudgets allow. It counts pods with a node as ready, or all pods
+// if ready is set. A budget that is not valid allows none.
 func CountAllowed(budgets []*policyv1.PodDisruptionBudget, pods []*corev1.Pod, ready bool) {
 	for _, b := range budgets {
 		b.Status = policyv1.PodDisruptionBudgetStatus{}

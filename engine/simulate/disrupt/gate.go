@@ -17,10 +17,11 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Policies returns the policy of a class by its name. An error delays consolidation of its nodes.
+// Policies returns the consolidation policy of a class by its name. If it returns an error, the nodes of the class
+// are not consolidated.
 type Policies func(ctx context.Context, class string) (nodeclaim.ConsolidationPolicy, error)
 
-// LivePolicies reads policies from the API server, or the cache of a client. A class that is gone has none.
+// LivePolicies reads policies with a client. A class that does not exist has an empty policy.
 func LivePolicies(c client.Reader) Policies {
 	return func(ctx context.Context, name string) (nodeclaim.ConsolidationPolicy, error) {
 		var class linodev1alpha1.LinodeNodeClass
@@ -116,7 +117,7 @@ func cheaper(c disruption.Command) bool {
 	return true
 }
 
-// worth reports whether a command saves what the classes of all its nodes ask for.
+// worth reports whether a command saves as much as the classes of all its nodes require.
 func (g *gate) worth(ctx context.Context, c disruption.Command) bool {
 	saves := c.EstimatedSavings()
 	for _, candidate := range c.Candidates {

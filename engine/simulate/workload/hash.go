@@ -22,18 +22,17 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Hashed is the set without any word that people have chosen: names of owners and
-// namespaces, keys and values of labels and taints, resources, claims and scheduling gates are
-// hashes. Equal words have equal hashes, so that the pods still go where they went. Kinds,
-// amounts and ports stay, and labels and resources that everybody has.
+// Hashed returns the shapes with a hash in place of each word that users have chosen: names of owners and
+// namespaces, keys and values of labels and taints, resources, claims and scheduling gates. Equal words have equal
+// hashes, so that pods get the same nodes. Kinds, amounts, ports, and well-known labels and resources stay.
 //
-// A hash hides a word from who reads it, not from who guesses it.
+// A hash hides a word from a reader who does not know it, but a reader can guess a word and compare its hash.
 func (s Shapes) Hashed(salt string) Shapes {
 	return s.translated(func(word string) string { return Hash(salt, word) })
 }
 
-// Readable is a hashed set in which those hashes are words again whose words are known:
-// labels and taints of the pools that the pods are to go to.
+// Readable returns hashed shapes in which the hashes of known words are replaced by the words, such as labels and
+// taints of the pools for which the pods are simulated.
 func (s Shapes) Readable(salt string, words []string) Shapes {
 	known := map[string]string{}
 	for _, word := range slices.Concat(words, s.words()) {
@@ -47,19 +46,19 @@ func (s Shapes) Readable(salt string, words []string) Shapes {
 	})
 }
 
-// Hash is what a word is called in a hashed set.
+// Hash returns the hash that replaces a word.
 func Hash(salt, word string) string {
 	if word == "" {
 		return ""
 	}
 	mac := hmac.New(sha256.New, []byte(salt))
 	mac.Write([]byte(word))
-	return "h" + hex.EncodeToString(mac.Sum(nil))[:15] // a value of a label, and a key of one
+	return "h" + hex.EncodeToString(mac.Sum(nil))[:15] // valid as a label value and in a label key
 }
 
-// translated has another word for each. The order stays: equal pods are planned in it.
+// translated replaces words. It keeps the order, because pods of the same size are planned in it.
 func (s Shapes) translated(word func(string) string) Shapes {
-	known := map[string]string{} // most words are in many shapes
+	known := map[string]string{} // a cache, because most words are in many shapes
 	t := translator(func(from string) string {
 		to, seen := known[from]
 		if !seen {
@@ -82,7 +81,7 @@ func (s Shapes) translated(word func(string) string) Shapes {
 	return set
 }
 
-// translator is what a word is called instead; "" for "".
+// translator returns the replacement of a word; "" for "".
 type translator func(word string) string
 
 func (t translator) shapes(from []Shape) []Shape {
@@ -106,7 +105,7 @@ func (t translator) shapes(from []Shape) []Shape {
 	return list
 }
 
-// translated is a value with other words in the places where people choose them.
+// translated returns a value with words replaced in the fields in which users choose them.
 func translated[T any](t translator, value *T) *T {
 	if value == nil {
 		return nil
@@ -117,12 +116,12 @@ func translated[T any](t translator, value *T) *T {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(t.fields("", fields), value)
 	}
 	if err != nil {
-		panic(err) // it is a type of Kubernetes: it goes to JSON and back
+		panic(err) // it is a Kubernetes type, which can be converted to JSON and back
 	}
 	return value
 }
 
-// fields translates an object, by the name of the field that has it.
+// fields translates an object. of is the name of the field that has it.
 func (t translator) fields(of string, from map[string]any) map[string]any {
 	to := make(map[string]any, len(from))
 	for name, value := range from {
@@ -156,7 +155,7 @@ func (t translator) field(from map[string]any, of, name string, value any) any {
 			switch text, _ := e.(string); {
 			case name == "matchLabelKeys", name == "mismatchLabelKeys":
 				list[i] = t.key(text)
-			case name == "namespaces", name == "values" && from["operator"] != "Gt" && from["operator"] != "Lt": // than a number
+			case name == "namespaces", name == "values" && from["operator"] != "Gt" && from["operator"] != "Lt": // Gt compares numbers
 				list[i] = t(text)
 			default:
 				list[i] = t.field(nil, name, name, e)
@@ -170,7 +169,7 @@ func (t translator) field(from map[string]any, of, name string, value any) any {
 	return value
 }
 
-// resource translates the name of a resource, unless it is one of Kubernetes or one that plans of Linode have.
+// resource translates the name of a resource, except those of Kubernetes and of Linode's plan types.
 func (t translator) resource(name string) string {
 	switch corev1.ResourceName(name) {
 	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods, schemas.GPU, schemas.VPU:
@@ -182,7 +181,7 @@ func (t translator) resource(name string) string {
 	return t(name)
 }
 
-// key translates the key of a label, unless it is one that everybody has.
+// key translates the key of a label, unless it is well known.
 func (t translator) key(key string) string {
 	if everybodyHas(key) {
 		return key
@@ -196,7 +195,7 @@ func everybodyHas(key string) bool {
 		key == corev1.LabelHostname || key == "metadata.name"
 }
 
-// numbers are the annotations that say nothing but a number, a time or yes and no.
+// numbers returns the annotations whose value is a number, a time or a boolean.
 func numbers(from map[string]string) map[string]string {
 	kept := maps.Clone(from)
 	maps.DeleteFunc(kept, func(_, value string) bool {
@@ -208,15 +207,15 @@ func numbers(from map[string]string) map[string]string {
 	return kept
 }
 
-// KnownWords are all that objects say, which pods may select nodes by, and all values of the
-// labels that plan types have.
+// KnownWords returns all words in objects by which pods may select nodes, and all values of the labels of plan
+// types.
 func KnownWords(objects []map[string]any, types []*cloudprovider.InstanceType) []string {
 	words := map[string]bool{}
 	for _, obj := range objects {
 		collect(words, obj)
 		if manifest.Kind(obj) == schemas.Buffer.Object.Kind {
 			key := simulate.TemplateKey(obj)
-			words[key.Namespace+"/"+key.Name] = true // as a template is called
+			words[key.Namespace+"/"+key.Name] = true // the name of a template
 		}
 	}
 	for _, it := range types {

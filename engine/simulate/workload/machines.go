@@ -19,20 +19,20 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
-// Machine is the Nodes that differ only in their names and pods, as the scheduler sees them. Names of nodes, with which
-// Shape.On says where pods run, are never hashed.
+// Machine is a group of Nodes that differ only in their names and pods, as the scheduler sees them. Names of nodes,
+// which Shape.On refers to, are never hashed.
 type Machine struct {
-	Labels      map[string]string   `json:"labels,omitempty"` // those that Kubernetes, Karpenter or some pod knows
+	Labels      map[string]string   `json:"labels,omitempty"` // only labels that Kubernetes, Karpenter or some pod uses
 	Annotations map[string]string   `json:"annotations,omitempty"`
-	Kubelet     string              `json:"kubelet,omitempty"` // its version
+	Kubelet     string              `json:"kubelet,omitempty"` // the version of the kubelet
 	Taints      []corev1.Taint      `json:"taints,omitempty"`
 	Capacity    corev1.ResourceList `json:"capacity"`
 	Allocatable corev1.ResourceList `json:"allocatable"`
 	Nodes       []string            `json:"nodes"`
 }
 
-// machines are the nodes of a cluster once those that join have joined and those that are being deleted are gone. The node
-// of a NodeClaim that has a machine and has not joined is named after the NodeClaim.
+// machines returns the nodes of a cluster as they are after all nodes have joined, and without those that are being
+// deleted. A NodeClaim with a machine that has not joined gives its name to its node.
 func (d *digest) machines(c cluster.Snapshot) (list []Machine) {
 	claims, joined := map[string]*karpv1.NodeClaim{}, map[string]bool{}
 	for _, nc := range c.Claims {
@@ -43,7 +43,7 @@ func (d *digest) machines(c cluster.Snapshot) (list []Machine) {
 		m := d.machine(node)
 		text, err := json.Marshal(m)
 		if err != nil {
-			panic(err) // it has been read from JSON
+			panic(err) // it was read from JSON
 		}
 		if _, seen := known[string(text)]; !seen {
 			known[string(text)] = len(list)
@@ -72,7 +72,7 @@ func (d *digest) machines(c cluster.Snapshot) (list []Machine) {
 
 func byName[T metav1.Object](a, b T) int { return cmp.Compare(a.GetName(), b.GetName()) }
 
-// machine is a node without its name.
+// machine returns a node without its name.
 func (d *digest) machine(node *corev1.Node) Machine {
 	m := Machine{Labels: map[string]string{}, Kubelet: node.Status.NodeInfo.KubeletVersion, Taints: slices.Clone(node.Spec.Taints),
 		Capacity: node.Status.Capacity, Allocatable: node.Status.Allocatable}
@@ -90,7 +90,7 @@ func (d *digest) machine(node *corev1.Node) Machine {
 	return m
 }
 
-// selectsNodes notes by which labels of nodes a pod is placed.
+// selectsNodes notes the node labels that a pod selects.
 func (d *digest) selectsNodes(spec corev1.PodSpec) {
 	for key := range spec.NodeSelector {
 		d.selected[key] = true
@@ -118,13 +118,13 @@ func (d *digest) selectsNodes(spec corev1.PodSpec) {
 	}
 }
 
-// fixed reports whether a pod goes with its node: it is of a DaemonSet, or a static pod of the kubelet.
+// fixed reports whether a pod belongs to its node: a pod of a DaemonSet, or a static pod.
 func fixed(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) && pod.DeletionTimestamp.IsZero() &&
 		(podutils.IsOwnedByDaemonSet(pod) || simulate.IsMirror(pod))
 }
 
-// words are the names of the nodes, and taints and labels that Kubernetes and Karpenter define.
+// words returns the names of the nodes, and taints and labels that Kubernetes and Karpenter define.
 func (s Shapes) words() []string {
 	list := []string{"true", "", karpv1.DisruptedTaintKey, corev1.TaintNodeUnschedulable, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
 	for _, m := range s.Machines {
@@ -133,7 +133,7 @@ func (s Shapes) words() []string {
 	return list
 }
 
-// machines have other words for labels and taints.
+// machines translates the labels and taints of nodes.
 func (t translator) machines(from []Machine) []Machine {
 	var list []Machine
 	for _, m := range from {
@@ -157,8 +157,8 @@ func (t translator) resources(from corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// Cluster is the cluster that shapes were read from, as far as they say. The NodeClaims are by the names of their nodes,
-// and get the sizes of them.
+// Cluster returns the cluster from which the shapes were read, as far as they describe it. claims are the
+// NodeClaims by the names of their nodes; they get the sizes of the nodes.
 func (s Shapes) Cluster(claims map[string]*karpv1.NodeClaim) simulate.Live {
 	found := FromShapes(s)
 	live := simulate.Live{Attached: map[types.UID][]string{}}
@@ -207,7 +207,7 @@ func (s Shapes) Cluster(claims map[string]*karpv1.NodeClaim) simulate.Live {
 	return live
 }
 
-// ownersOf is the controller of pods of a shape.
+// ownersOf returns a controller reference for pods of a shape.
 func ownersOf(owner string, shape int) []metav1.OwnerReference {
 	kind, name, _ := strings.Cut(owner, " ")
 	if kind == "Pod" {

@@ -22,41 +22,41 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
-// Shapes is what decides which node the pods of a cluster get, and nothing else of them: pods as the
-// scheduler sees them, so that they can be planned for elsewhere. What is not known to matter is left out.
+// Shapes is the part of a cluster that decides which nodes its pods get, so that a simulation elsewhere has the
+// same result: pods and nodes as the scheduler sees them, without fields that are not known to matter.
 type Shapes struct {
 	Pods       []Shape   `json:"pods"`
-	DaemonSets []Shape   `json:"daemon_sets"` // whose pods each node has that they are for
-	Fixed      []Shape   `json:"node_pods"`   // that go with their nodes: of DaemonSets, and of the kubelet
+	DaemonSets []Shape   `json:"daemon_sets"` // their pods run on every node that matches
+	Fixed      []Shape   `json:"node_pods"`   // pods that belong to their nodes: static pods, and pods of DaemonSets
 	Machines   []Machine `json:"machines"`    // the nodes; nil if they could not be listed
 	Budgets    []Budget  `json:"budgets"`     // PodDisruptionBudgets
-	// Templates are the objects to which CapacityBuffers refer; the count is that of their replicas.
+	// Templates are the objects to which CapacityBuffers refer; Count is the number of their replicas.
 	Templates []Shape  `json:"templates,omitempty"`
-	Notes     []string `json:"notes"` // which pods do not count
+	Notes     []string `json:"notes"` // which pods were ignored
 }
 
-// Shape is so many pods of one owner that are alike.
+// Shape is a number of identical pods of one owner.
 type Shape struct {
-	Owner       string              `json:"owner"`        // Deployment web/api
-	Count       int                 `json:"count"`        // of pods; 0 for DaemonSets
-	On          map[string]int      `json:"on,omitempty"` // how many of them run on a node, by its name
+	Owner       string              `json:"owner"`        // such as Deployment web/api
+	Count       int                 `json:"count"`        // number of pods; 0 for DaemonSets
+	On          map[string]int      `json:"on,omitempty"` // how many of them run on each node, by its name
 	Namespace   string              `json:"namespace"`
-	Labels      map[string]string   `json:"labels,omitempty"` // those that some pod is placed by
+	Labels      map[string]string   `json:"labels,omitempty"` // only labels that some pod selects
 	Annotations map[string]string   `json:"annotations,omitempty"`
-	Volumes     simulate.Attached   `json:"volumes,omitzero"` // of Linode, that a node attaches for each
-	Waits       *simulate.ClaimWait `json:"waits,omitempty"`  // for a claim: no node is made for them
+	Volumes     simulate.Attached   `json:"volumes,omitzero"` // Linode volumes that a node attaches for each pod
+	Waits       *simulate.ClaimWait `json:"waits,omitempty"`  // the claim for which the pods wait, so that they get no node
 	Spec        corev1.PodSpec      `json:"spec"`
 }
 
 // Budget is a PodDisruptionBudget.
 type Budget struct {
-	Name      string                           `json:"name"` // with its namespace
+	Name      string                           `json:"name"` // namespace/name
 	Namespace string                           `json:"namespace"`
 	Spec      policyv1.PodDisruptionBudgetSpec `json:"spec"`
 }
 
-// ShapesOf are the shapes of all pods that are to have a node, whether they have one or wait. Where their claims lead, the
-// index knows; nil where that is not known. The templates are those of buffers.
+// ShapesOf returns the shapes of all pods that need a node, whether they are bound or pending. index finds the
+// volumes of their claims; nil if volumes are unknown. templates are those of buffers.
 func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simulate.Template) Shapes {
 	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Fixed: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
 	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}, selected: map[string]bool{}}
@@ -101,7 +101,7 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 			add(&set.Pods, shape, pod.Spec.NodeName)
 		case fixed(pod):
 			owner := simulate.Owner(pod)
-			if simulate.IsMirror(pod) { // each is of another node
+			if simulate.IsMirror(pod) { // each belongs to another node
 				owner = "Node " + pod.Namespace + "/static"
 			}
 			add(&set.Fixed, d.shape(owner, pod.Namespace, pod.ObjectMeta, pod.Spec), pod.Spec.NodeName)
@@ -128,22 +128,22 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 	return set
 }
 
-// key is equal for equal shapes, however many pods have them, and wherever they run.
+// key is equal for shapes that differ only in the number of pods and where they run.
 func (s Shape) key() string {
 	s.Count, s.On = 0, nil
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // it has been read from JSON
+		panic(err) // it was read from JSON
 	}
 	return string(text)
 }
 
-// sort brings shapes into an order that does not depend on that of the pods.
+// sort sorts shapes into an order that does not depend on the order of the pods.
 func (s *Shapes) sort() {
 	slices.SortFunc(s.Budgets, func(a, b Budget) int { return cmp.Compare(a.Name, b.Name) })
 	for _, list := range [][]Shape{s.Pods, s.DaemonSets, s.Fixed} {
 		slices.SortFunc(list, func(a, b Shape) int {
-			if a.Owner != b.Owner { // few shapes have the same owner, and their keys take time
+			if a.Owner != b.Owner { // few shapes share an owner, and computing keys takes time
 				return cmp.Compare(a.Owner, b.Owner)
 			}
 			return cmp.Compare(a.key(), b.key())
@@ -151,15 +151,15 @@ func (s *Shapes) sort() {
 	}
 }
 
-// digest reduces pods to their shapes.
+// digest converts pods to shapes.
 type digest struct {
 	namespaces []*corev1.Namespace
-	labels     map[string]bool // of pods, by which some pod is placed
-	selected   map[string]bool // of nodes, by which some pod is placed
-	blind      bool            // some pod selects namespaces, and none is known
+	labels     map[string]bool // pod labels that some pod selects
+	selected   map[string]bool // node labels that some pod selects
+	blind      bool            // some pod selects namespaces, and the namespaces are unknown
 }
 
-// look notes by which labels of its fellows a pod is placed.
+// look notes the pod labels that a pod selects.
 func (d *digest) look(spec corev1.PodSpec) {
 	d.selectsNodes(spec)
 	for _, c := range spec.TopologySpreadConstraints {
@@ -186,7 +186,7 @@ func (d *digest) selects(selector *metav1.LabelSelector, keys ...[]string) {
 	}
 }
 
-// shape is a pod without what does not decide where it goes.
+// shape returns a pod without the fields that do not decide where it runs.
 func (d *digest) shape(owner, namespace string, meta metav1.ObjectMeta, spec corev1.PodSpec) Shape {
 	s := Shape{Owner: owner, Namespace: namespace, Labels: maps.Clone(meta.Labels), Spec: d.spec(spec)}
 	maps.DeleteFunc(s.Labels, func(key, _ string) bool { return !d.labels[key] })
@@ -204,7 +204,7 @@ func (d *digest) shape(owner, namespace string, meta metav1.ObjectMeta, spec cor
 	return s
 }
 
-// spec takes over what is known to matter.
+// spec copies the fields that are known to matter.
 func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
 	from = *from.DeepCopy()
 	simulate.DefaultPod(&from)
@@ -229,14 +229,14 @@ func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
 	return spec
 }
 
-// resolve replaces a selector of namespaces by those that it chooses.
+// resolve replaces a namespace selector with the namespaces that it selects.
 func (d *digest) resolve(term *corev1.PodAffinityTerm) {
 	if term.NamespaceSelector == nil {
 		return
 	}
 	selector, err := metav1.LabelSelectorAsSelector(term.NamespaceSelector)
 	if err != nil {
-		return // the API server takes no such selector
+		return // the API server rejects such a selector
 	}
 	for _, ns := range d.namespaces {
 		if selector.Matches(labels.Set(ns.Labels)) && !slices.Contains(term.Namespaces, ns.Name) {
@@ -245,11 +245,11 @@ func (d *digest) resolve(term *corev1.PodAffinityTerm) {
 	}
 	slices.Sort(term.Namespaces)
 	if term.NamespaceSelector = nil; len(term.Namespaces) == 0 {
-		term.Namespaces = []string{"-"} // none: an empty list would be the pod's own
+		term.Namespaces = []string{"-"} // no namespace: an empty list would mean the pod's own
 	}
 }
 
-// containers keep what they ask for. Their names are by their places.
+// containers copies the requests and ports of containers, and names the containers by their positions.
 func containers(from []corev1.Container) (list []corev1.Container) {
 	for _, c := range from {
 		c.Resources.Claims = nil
@@ -266,11 +266,11 @@ func containers(from []corev1.Container) (list []corev1.Container) {
 	return list
 }
 
-// podClaims is what the pods of a cluster have to do with volumes.
+// podClaims knows the volumes and claims of the pods of a cluster.
 type podClaims struct {
 	index    *simulate.VolumeIndex
 	attached map[types.UID][]string
-	by       map[string]int // how many pods have the same claim, by namespace and name
+	by       map[string]int // number of pods that use the same claim, by namespace/name
 }
 
 // claimsOf reads the claims of all pods that count.
@@ -288,8 +288,7 @@ func claimsOf(pods []*corev1.Pod, index *simulate.VolumeIndex) podClaims {
 	return all
 }
 
-// of says which volumes a pod has, and for which claim it waits. One that has a node waits for
-// none.
+// of returns the volumes of a pod, and the claim for which it waits. A bound pod waits for none.
 func (c podClaims) of(pod *corev1.Pod) (volumes simulate.Attached, waits *simulate.ClaimWait) {
 	for _, name := range c.attached[pod.UID] {
 		if c.by[name] > 1 {
@@ -299,12 +298,12 @@ func (c podClaims) of(pod *corev1.Pod) (volumes simulate.Attached, waits *simula
 		}
 	}
 	if c.index != nil && pod.Spec.NodeName == "" {
-		waits, _ = c.index.Ready(context.Background(), pod) // in Karpenter's words, which name more
+		waits, _ = c.index.Ready(context.Background(), pod) // the error repeats it with more names
 	}
 	return volumes, waits
 }
 
-// FromShapes are the pods of a cluster.
+// FromShapes returns the pods of a cluster from its shapes.
 func FromShapes(set Shapes) Found {
 	found := Found{Notes: set.Notes}
 	for _, s := range set.Pods {

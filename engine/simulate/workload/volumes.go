@@ -13,14 +13,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// stored are the objects by which volumes are found.
+// stored has the objects that describe volumes.
 type stored struct {
 	claims  map[key]*corev1.PersistentVolumeClaim
 	classes []*storagev1.StorageClass
-	dumped  bool // claims are as a cluster has them
+	dumped  bool // the claims are the output of a cluster
 }
 
-// storage reads a claim or a class of volumes.
+// storage reads a PersistentVolumeClaim or a StorageClass.
 func (r *reader) storage(o manifests.Object) error {
 	s := &r.stored
 	switch manifest.Kind(o.Fields) {
@@ -36,13 +36,13 @@ func (r *reader) storage(o manifests.Object) error {
 	return nil
 }
 
-// claim finds a claim in the namespace of an object.
+// claim finds a claim by its name in the namespace of an object.
 func (r *reader) claim(o manifests.Object, name string) *corev1.PersistentVolumeClaim {
 	return r.stored.claims[key{"PersistentVolumeClaim", keyOf(o.Fields).namespace, name}]
 }
 
-// waits says which volume pods wait for; "" where for none. Of what comes out of a cluster
-// without its claims, they are taken for ready. A pod that has a node waits for none.
+// waits returns the claim for which pods wait; "" if there is none. If pods are the output of a cluster, and its
+// claims are not given, the claims count as ready. A bound pod waits for none.
 func (r *reader) waits(o manifests.Object, spec corev1.PodSpec) string {
 	live := manifest.UID(o.Fields) != ""
 	if live && spec.NodeName != "" {
@@ -51,7 +51,7 @@ func (r *reader) waits(o manifests.Object, spec corev1.PodSpec) string {
 	for _, v := range spec.Volumes {
 		name := simulate.ClaimOf(manifest.Name(o.Fields), v)
 		if name == "" || templated(o, v.Name) || v.Ephemeral != nil && (!live || manifest.Kind(o.Fields) != "Pod") {
-			continue // which is made for each pod
+			continue // it is created for each pod
 		}
 		claim := r.claim(o, name)
 		switch {
@@ -70,8 +70,8 @@ func (r *reader) waits(o manifests.Object, spec corev1.PodSpec) string {
 	return ""
 }
 
-// wait says for what of a claim Karpenter waits that a cluster has; "" where for nothing. One
-// that is not applied yet gets its volume when it is.
+// wait returns the problem of a claim that keeps Karpenter from planning; "" for none. A claim that is not the
+// output of a cluster gets its volume when it is applied.
 func (r *reader) wait(claim *corev1.PersistentVolumeClaim) simulate.ClaimProblem {
 	switch {
 	case claim.UID == "":
@@ -94,7 +94,7 @@ func (r *reader) wait(claim *corev1.PersistentVolumeClaim) simulate.ClaimProblem
 	return ""
 }
 
-// attached are the volumes of Linode that a node attaches for each pod of an object.
+// attached returns the Linode volumes that a node attaches for each pod of an object.
 func (r *reader) attached(o manifests.Object, spec corev1.PodSpec) (a simulate.Attached) {
 	for _, template := range templates(o) {
 		class, _ := manifest.Lookup(template, "spec", "storageClassName")
@@ -124,8 +124,7 @@ func (r *reader) attached(o manifests.Object, spec corev1.PodSpec) (a simulate.A
 	return a
 }
 
-// isLinodes reports whether a claim is for a volume of Linode, as one is of which nothing is
-// known.
+// isLinodes reports whether a claim is for a Linode volume. A claim about which nothing is known is.
 func (r *reader) isLinodes(claim *corev1.PersistentVolumeClaim) bool {
 	if claim == nil {
 		return true
@@ -134,8 +133,8 @@ func (r *reader) isLinodes(claim *corev1.PersistentVolumeClaim) bool {
 	return r.ofLinode(class != nil, ptr.Deref(class, ""))
 }
 
-// ofLinode reports whether volumes of a class are Linode's. Where that is not known, they do
-// not count, which is noted.
+// ofLinode reports whether volumes of a class are Linode's. If that is unknown, it adds a note, and they do not
+// count.
 func (r *reader) ofLinode(said bool, name string) bool {
 	var class *string
 	if said {
@@ -148,7 +147,7 @@ func (r *reader) ofLinode(said bool, name string) bool {
 	return is
 }
 
-// templates are those of the claims that a StatefulSet makes.
+// templates returns the volume claim templates of a StatefulSet.
 func templates(o manifests.Object) (all []map[string]any) {
 	list, _ := manifest.Lookup(o.Fields, "spec", "volumeClaimTemplates")
 	found, _ := list.([]any)
@@ -160,7 +159,7 @@ func templates(o manifests.Object) (all []map[string]any) {
 	return all
 }
 
-// templated reports whether a StatefulSet makes the claim of a volume itself.
+// templated reports whether a volume claim template of a StatefulSet creates the claim of a volume.
 func templated(o manifests.Object, volume string) bool {
 	return slices.ContainsFunc(templates(o), func(t map[string]any) bool { return manifest.Name(t) == volume })
 }

@@ -1,8 +1,8 @@
-// Package workload reads which pods there are to be: from manifests, as people write
-// them for kubectl (workload.go, volumes.go), from a few characters, and from the
-// pods of a cluster, which a snapshot has as shapes (shapes.go, hash.go).
+// Package workload reads the pods for a simulation: from manifests that are meant for kubectl (workload.go,
+// volumes.go), from a short text such as 200x1cpu,2Gi (ParsePods), and from the pods of a cluster, which a snapshot
+// stores as shapes (shapes.go, hash.go).
 //
-// It reads no files and no cluster, and knows no nodes.
+// It opens no files, calls no cluster, and knows no nodes.
 package workload
 
 import (
@@ -38,20 +38,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// named says which object it is, and where it stands.
+// named returns the kind and name of an object with its place, for messages.
 func named(o manifests.Object) string { return o.Place() + ": " + title(o.Fields) }
 
-// Found is what manifests say of pods.
+// Found is the result of reading manifests.
 type Found struct {
 	simulate.Pods
-	Notes   []string // what of them does not count
-	Missing []string // what has pods, or changes them, and could not be read
+	Notes   []string // what was ignored
+	Missing []string // objects that have pods, or change them, and could not be read
 }
 
-// Read reads manifests. What autoscalers scale has as many pods as they allow at least, or
-// with most at most. An object of another that is there, such as the ReplicaSet of a
-// Deployment, does not count again. What is wrong with an object is an error, unless its file was found in a
-// directory: then its pods are Missing.
+// Read reads manifests. A workload with an autoscaler has its minimum number of pods, or its maximum if most is
+// set. An object whose controller is given as well, such as the ReplicaSet of a Deployment, does not count again.
+// An invalid object is an error; if its file was found in a directory, it becomes a line of Missing instead.
 func Read(objects []manifests.Object, most bool) (Found, error) {
 	r := reader{
 		most: most, there: map[key]manifests.Object{}, scaled: map[key]*scale{},
@@ -76,20 +75,20 @@ func Read(objects []manifests.Object, most bool) (Found, error) {
 	return r.found, nil
 }
 
-// reader reads the objects one by one.
+// reader reads manifests one by one.
 type reader struct {
 	most   bool
 	found  Found
-	there  map[key]manifests.Object // of kinds that count
+	there  map[key]manifests.Object // given objects of kinds that count
 	scaled map[key]*scale
-	others map[string]int // objects of kinds that have no pods
-	makers []string       // objects of other kinds that have a pod template, or make pods
+	others map[string]int // number of objects of kinds without pods
+	makers []string       // objects of other kinds that have a pod template, or create pods
 	stored stored
-	told   map[string]bool // notes that are there already
-	asked  int             // pods
+	told   map[string]bool // notes that exist already
+	asked  int             // number of pods
 }
 
-// key names an object; groups and versions do not matter.
+// key identifies an object, without its group and version.
 type key struct{ kind, namespace, name string }
 
 func keyOf(o map[string]any) key {
@@ -113,10 +112,10 @@ func (r *reader) note(format string, args ...any) {
 	r.found.Notes = append(r.found.Notes, fmt.Sprintf(format, args...))
 }
 
-// miss notes what is wrong with an object.
+// miss notes the error of an object.
 func (r *reader) miss(err error) { r.found.Missing = append(r.found.Missing, err.Error()) }
 
-// once notes something about several objects.
+// once adds a note that several objects have in common.
 func (r *reader) once(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !r.told[text] {
 		r.told[text] = true
@@ -124,7 +123,7 @@ func (r *reader) once(format string, args ...any) {
 	}
 }
 
-// rule reads an object that says something of the pods of others.
+// rule reads an object that affects the pods of other objects.
 func (r *reader) rule(o manifests.Object) error {
 	if manifest.Kind(o.Fields) == "HorizontalPodAutoscaler" {
 		return r.scaler(o)
@@ -135,7 +134,7 @@ func (r *reader) rule(o manifests.Object) error {
 // object reads an object that has pods.
 func (r *reader) object(o manifests.Object) error {
 	if owner := ownerOf(o.Fields); r.there[owner].Fields != nil {
-		return nil // its owner counts
+		return nil // the owner's pods count
 	}
 	if kind := manifest.Kind(o.Fields); kind != "Pod" && manifest.Deleted(o.Fields) && slices.Contains(withPods, kind) {
 		r.note("%s is ignored: it is being deleted.", title(o.Fields))
@@ -195,7 +194,7 @@ func (r *reader) budget(o manifests.Object) error {
 	return nil
 }
 
-// template adds an object for whose pods a buffer can reserve capacity.
+// template adds an object that a buffer can refer to.
 func (r *reader) template(o manifests.Object, replicas int32, pods corev1.PodTemplateSpec) error {
 	pods = *pods.DeepCopy()
 	if err := r.complete(o, &pods.Spec); err != nil {
@@ -209,7 +208,7 @@ func (r *reader) template(o manifests.Object, replicas int32, pods corev1.PodTem
 	return nil
 }
 
-// scalable reads an object that has so many pods of a template.
+// scalable reads an object with a number of pods from one template.
 func scalable[T any](r *reader, o manifests.Object, of func(T) (*int32, corev1.PodTemplateSpec)) error {
 	object, err := typed[T](r, o)
 	if err != nil {
@@ -222,7 +221,8 @@ func scalable[T any](r *reader, o manifests.Object, of func(T) (*int32, corev1.P
 	return r.template(o, int32(r.found.Workloads[len(r.found.Workloads)-1].Pods), template)
 }
 
-// hashed is the template of a Deployment with the label that its controller gives pods of one template, if they spread by it.
+// hashed returns the template of a Deployment. If its pods spread by the label pod-template-hash, it adds this
+// label, as the controller does.
 func hashed(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	if !slices.ContainsFunc(template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
 		return slices.Contains(c.MatchLabelKeys, appsv1.DefaultDeploymentUniqueLabelKey)
@@ -290,7 +290,7 @@ func (r *reader) pod(o manifests.Object) error {
 	return r.add(o, 1, corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec})
 }
 
-// add adds so many pods of a template.
+// add adds a number of pods of a template.
 func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplateSpec) error {
 	if pods < 0 {
 		return fmt.Errorf("it has %d pods, which is negative", pods)
@@ -314,7 +314,7 @@ func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplate
 	return nil
 }
 
-// complete checks the pods of an object as far as amounts go, and notes what a cluster adds to them.
+// complete validates the amounts of a pod, and notes what a cluster would add.
 func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 	if len(spec.Containers) == 0 {
 		return errNoContainers
@@ -340,7 +340,7 @@ func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 	return positive("the overhead of its pods is", spec.Overhead)
 }
 
-// positive is an error where an amount is less than zero.
+// positive returns an error if an amount is less than zero.
 func positive(what string, list corev1.ResourceList) error {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		if q := list[name]; q.Sign() < 0 {
@@ -350,8 +350,7 @@ func positive(what string, list corev1.ResourceList) error {
 	return nil
 }
 
-// typed reads an object as what its kind says. Fields that the kind does not have are
-// noted.
+// typed decodes an object into the Go type of its kind, and notes fields that the kind does not have.
 func typed[T any](r *reader, o manifests.Object) (value T, err error) {
 	fields := runtime.DeepCopyJSON(o.Fields)
 	delete(fields, "status")
@@ -376,7 +375,7 @@ func typed[T any](r *reader, o manifests.Object) (value T, err error) {
 	return value, nil
 }
 
-// plain is an error without the path that it took through the decoder.
+// plain returns the text of a decoder's error without its prefixes.
 func plain(err error) error {
 	text := err.Error()
 	if i := strings.LastIndex(text, "json: "); i >= 0 {
@@ -385,7 +384,7 @@ func plain(err error) error {
 	return errors.New(text)
 }
 
-// conclude notes what was given and does not count.
+// conclude adds notes on what was ignored.
 func (r *reader) conclude() {
 	for _, k := range slices.SortedFunc(maps.Keys(r.scaled), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
@@ -407,10 +406,10 @@ func (r *reader) conclude() {
 	}
 }
 
-// Kinds are those of which something is read.
+// Kinds returns the kinds that are read.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// kinds are those that are known, and in which versions of the API.
+// kinds are the kinds that are read, with their API versions.
 var kinds = map[string][]string{
 	"Pod": {"v1"}, "Deployment": {"apps/v1"}, "StatefulSet": {"apps/v1"}, "ReplicaSet": {"apps/v1"},
 	"DaemonSet": {"apps/v1"}, "Job": {"batch/v1"}, "CronJob": {"batch/v1"}, "PodDisruptionBudget": {"policy/v1"},
@@ -418,18 +417,17 @@ var kinds = map[string][]string{
 	"PersistentVolumeClaim":   {"v1"}, "PodTemplate": {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
 }
 
-// changesPods are the unread kinds that change how many pods there are, or what each requests. A quota only refuses pods,
-// and a volume or a RuntimeClass counts only if a pod names it.
+// changesPods are kinds that are not read, but change the number of pods or their requests. Other kinds do not
+// matter as much: a quota only rejects pods, and a volume or a RuntimeClass counts only if a pod names it.
 var changesPods = []string{"LimitRange", "ScaledObject"}
 
-// unread are the groups of the kinds that say something of pods in a cluster, and are not read. The pods of a cluster have
-// what they change.
+// unread are the groups of the kinds that affect pods in a cluster and are not read. Pods that are the output of a
+// cluster already have the changes.
 var unread = map[string]string{
 	"LimitRange": "", "ResourceQuota": "", "PersistentVolume": "", "RuntimeClass": "node.k8s.io", "ScaledObject": "keda.sh",
 }
 
-// admit returns the objects that are known, each once. Of the others it notes that they do
-// not count.
+// admit returns the objects of known kinds, each once, and adds notes on the others.
 func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, err error) {
 	for _, o := range objects {
 		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
@@ -443,13 +441,13 @@ func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, er
 		if !r.understands(o) {
 			continue
 		}
-		if o.Listed && patches(o.Fields) { // before it takes the place of what it is for
+		if o.Listed && patches(o.Fields) { // before a patch replaces the object that it changes
 			r.miss(fmt.Errorf("%s: %w", named(o), errNoContainers))
 			continue
 		}
 		k := keyOf(o.Fields)
 		switch other, twice := r.there[k]; {
-		case k.name == "": // each time that it is applied, it is another
+		case k.name == "": // each time that it is applied, it creates another object
 			known = append(known, o)
 		case !twice:
 			r.there[k] = o
@@ -467,7 +465,7 @@ func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, er
 	return known, nil
 }
 
-// patches reports whether an object has pods without containers.
+// patches reports whether an object has pods without containers, as a patch has.
 func patches(o map[string]any) bool {
 	path, ok := map[string]string{"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}[manifest.Kind(o)]
 	if !ok && slices.Contains(withPods, manifest.Kind(o)) {
@@ -480,7 +478,7 @@ func patches(o map[string]any) bool {
 
 var errNoContainers = errors.New("its pods have no containers; instead of a patch, use the output of kustomize build")
 
-// said is what an object says of itself: what a cluster adds changes with time.
+// said returns an object without its status and the metadata that a cluster sets.
 func said(o map[string]any) map[string]any {
 	fields := maps.Clone(o)
 	delete(fields, "status")
@@ -488,7 +486,7 @@ func said(o map[string]any) map[string]any {
 	return fields
 }
 
-// makesPods reports whether an object of an unknown kind has a pod template, or is known to make pods.
+// makesPods reports whether an object of an unknown kind has a pod template, or is known to create pods.
 func makesPods(o map[string]any) bool {
 	switch manifest.Kind(o) {
 	case "HelmRelease", "HelmChart", "Application", "Kustomization":
@@ -517,7 +515,7 @@ func hasContainers(v any) bool {
 	return false
 }
 
-// understands reports whether the kind of an object is known in its version of the API.
+// understands reports whether the kind of an object is known in its API version.
 func (r *reader) understands(o manifests.Object) bool {
 	kind, version := manifest.Kind(o.Fields), manifest.APIVersion(o.Fields)
 	versions, known := kinds[kind]
@@ -547,15 +545,15 @@ func (r *reader) understands(o manifests.Object) bool {
 	return false
 }
 
-// scale is how many pods an autoscaler gives a workload.
+// scale has the bounds of an autoscaler.
 type scale struct {
-	by    string // the autoscaler
+	by    string // name of the autoscaler
 	least int32
 	pods  int32
 	used  bool
 }
 
-// scaler reads an autoscaler. Its bounds are written alike in all versions.
+// scaler reads an autoscaler. Its bounds have the same fields in all versions.
 func (r *reader) scaler(o manifests.Object) error {
 	bounds := map[string]any{}
 	if spec, ok := o.Fields["spec"].(map[string]any); ok {
@@ -593,8 +591,8 @@ func (r *reader) scaler(o manifests.Object) error {
 	return nil
 }
 
-// scale is how many of so many pods an object has where an autoscaler scales it. One that
-// would leave at least a pod leaves an object alone that was scaled to none by hand.
+// scale returns how many pods an object has if an autoscaler scales it. An autoscaler with a minimum of at least
+// one ignores objects with zero replicas.
 func (r *reader) scale(o manifests.Object, pods int32) int32 {
 	s := r.scaled[keyOf(o.Fields)]
 	if s == nil {
@@ -630,12 +628,12 @@ func (r *reader) job(o manifests.Object) error {
 	return r.runs(o, j.Spec, status)
 }
 
-// ending are the conditions of a Job that makes no more pods.
+// ending are the conditions of a Job that creates no more pods.
 var ending = []batchv1.JobConditionType{
 	batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget,
 }
 
-// cronJob reads a CronJob, as if one Job of it began.
+// cronJob reads a CronJob as if one of its Jobs were running.
 func (r *reader) cronJob(o manifests.Object) error {
 	c, err := typed[batchv1.CronJob](r, o)
 	if err != nil {
@@ -645,7 +643,7 @@ func (r *reader) cronJob(o manifests.Object) error {
 	return r.runs(o, c.Spec.JobTemplate.Spec, batchv1.JobStatus{})
 }
 
-// runs adds the pods that a Job has at a time at most.
+// runs adds the largest number of pods that a Job has at a time.
 func (r *reader) runs(o manifests.Object, spec batchv1.JobSpec, status batchv1.JobStatus) error {
 	if ptr.Deref(spec.Suspend, false) {
 		r.note("%s is ignored: it is suspended.", title(o.Fields))
@@ -654,12 +652,12 @@ func (r *reader) runs(o manifests.Object, spec batchv1.JobSpec, status batchv1.J
 	return r.add(o, atOnce(spec, status), spec.Template)
 }
 
-// atOnce is how many pods a Job still has at a time at most, as its controller counts them.
+// atOnce returns the largest number of pods that a Job still has at a time, by the rules of its controller.
 func atOnce(spec batchv1.JobSpec, status batchv1.JobStatus) int32 {
 	most := ptr.Deref(spec.Parallelism, 1)
 	switch {
 	case spec.Completions == nil && status.Succeeded > 0:
-		return min(most, status.Active) // one has found nothing left to do: no more are made
+		return min(most, status.Active) // one pod has succeeded, so no more are created
 	case spec.Completions == nil, most < 0:
 		return most
 	case *spec.Completions < 0:
@@ -668,7 +666,7 @@ func atOnce(spec batchv1.JobSpec, status batchv1.JobStatus) int32 {
 	return max(0, min(most, *spec.Completions-status.Succeeded-indexes(ptr.Deref(status.FailedIndexes, ""))))
 }
 
-// indexes counts those of a list such as 1,3-5.
+// indexes counts the numbers in a list such as 1,3-5.
 func indexes(text string) (n int32) {
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, several := strings.Cut(part, "-")
@@ -694,8 +692,8 @@ var devices = map[string]corev1.ResourceName{
 
 var shape = regexp.MustCompile(`^([0-9]+)x(.*)$`)
 
-// ParsePods reads pods that are written in a few characters: how many, and what each asks
-// for, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1.
+// ParsePods reads pods from a short text with their number and the requests of each, such as 200x1cpu,2Gi or
+// 4x2cpu,8Gi,gpu=1.
 func ParsePods(text string) (simulate.Workload, error) {
 	load := simulate.Workload{Name: text}
 	wrong := func(why string) (simulate.Workload, error) {
@@ -734,7 +732,7 @@ func ParsePods(text string) (simulate.Workload, error) {
 	return load, nil
 }
 
-// split says which resource a part is of; "" where it does not say.
+// split returns the resource and the amount of a part; the resource is "" if the part names none.
 func split(part string) (corev1.ResourceName, string) {
 	if name, amount, named := strings.Cut(part, "="); named {
 		if long, known := devices[name]; known {
@@ -751,7 +749,7 @@ func split(part string) (corev1.ResourceName, string) {
 	return corev1.ResourceMemory, part
 }
 
-// limitsOf are the limits that Kubernetes wants of devices.
+// limitsOf returns the limits that Kubernetes requires for devices.
 func limitsOf(requests corev1.ResourceList) corev1.ResourceList {
 	limits := corev1.ResourceList{}
 	for name, q := range requests {

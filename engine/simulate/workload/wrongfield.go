@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// wrongField is the error of a decoder. If an amount is wrong, the decoder names no field.
+// wrongField adds the field to a decoder's error about an amount, which names no field.
 func wrongField(fields map[string]any, err error) error {
 	if where := wrongAmount("", fields, false); where != "" {
 		return errors.New(where)
@@ -18,8 +18,8 @@ func wrongField(fields map[string]any, err error) error {
 	return plain(err)
 }
 
-// wrongAmount is the first field below a path that must be an amount and is not one, with its value. Amounts are the values of
-// requests, limits and similar fields.
+// wrongAmount returns the first field below a path that has an invalid amount, with its value. Amounts are the
+// values of requests, limits and similar fields.
 func wrongAmount(path string, value any, amounts bool) string {
 	switch value := value.(type) {
 	case map[string]any:

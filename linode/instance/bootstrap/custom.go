@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// values are what a template may name, as in {{.Node}}. Only CA, the configurations and the scripts contain
-// spaces, quotes or line breaks.
+// values returns the values that a template may use, as in {{.Node}}. Only CA, the configurations and the scripts
+// contain spaces, quotes or line breaks.
 func (j checked) values() map[string]string {
 	return map[string]string{
 		"Node":     j.Node,     // the Node's name, which is the Linode's label
@@ -21,37 +21,36 @@ func (j checked) values() map[string]string {
 
 		"NodeLabels": strings.Join(j.registers(), ","),  // for the kubelet's flag --node-labels
 		"NodeTaints": strings.Join(j.taintFlags(), ","), // for its flag --register-with-taints
-		"ProviderID": placed,                            // for its flag --provider-id; @LINODE_ID@ is to be replaced in it
+		"ProviderID": placed,                            // for its flag --provider-id; the machine must replace @LINODE_ID@ in it
 
 		"Server":   "https://" + j.endpoint,             // of the API server
 		"Endpoint": j.endpoint,                          // host:port of it
 		"CA":       string(j.CA),                        // PEM
 		"CAHashes": strings.Join(keyHashes(j.cas), ","), // sha256:..., as kubeadm takes them
-		"Token":    j.Token,                             // a bootstrap token that ends soon
+		"Token":    j.Token,                             // a bootstrap token that expires soon
 		"K3sToken": j.k3sToken(),                        // the same with the hash of the CA, as a k3s agent takes it
 
 		"KubeletConfig": j.kubelet,         // the KubeletConfiguration of the class, as YAML; "" if it sets nothing
 		"JoinConfig":    j.kubeadmConfig(), // the JoinConfiguration of kubeadm, as YAML
-		"K3sConfig":     j.k3sConfig(),     // the config.yaml of a k3s agent
+		"K3sConfig":     j.k3sConfig(),     // of kubeadm, a JoinConfiguration as YAML
 
-		// The scripts belong in a file of /var/lib/cloud/scripts/per-boot with the mode 0700, or a machine whose
-		// power is cut before it has joined does not join at its next boot. With CA in /etc/lkeplan/ca.crt they
+		// The scripts belong in a file of /var/lib/cloud/scripts/per-boot with the mode 0700. Otherwise a machine
+		// that loses power before it has joined does not join at its next boot. With CA in /etc/lkeplan/ca.crt they
 		// report what keeps the machine from joining. They overwrite the token in cloud-init's copies of the user
 		// data.
 
-		"KubeadmScript": script(kubeadmScript), // fills /etc/lkeplan/join.yaml in, which must exist, and runs kubeadm join
-		"K3sScript":     script(k3sScript),     // fills /etc/rancher/k3s/config.yaml in, and starts k3s-agent
+		"KubeadmScript": script(kubeadmScript), // completes /etc/lkeplan/join.yaml, which must exist, and runs kubeadm join
+		"K3sScript":     script(k3sScript),     // completes /etc/rancher/k3s/config.yaml, and starts k3s-agent
 	}
 }
 
-// named is the name of a value in a template, or what begins like one, with the indentation in front of it.
+// named matches the use of a value in a template, or text that begins like one, with the indentation before it.
 var named = regexp.MustCompile(`(?m)(^[ \t]*)?\{\{(?:[ \t]*\.(\w+)[ \t]*\}\}|[^\n]*?\}\}|[^\n]*)`)
 
-// Custom is the user data of a template: its text with each value in the place of its name. The further lines of
-// a value are indented like its name, if nothing else is in front of that:
+// Custom returns the user data of a template: its text with the values filled in. If only indentation is before a
+// name, the further lines of its value are indented in the same way:
 //
-//	content: |
-//	  {{.JoinConfig}}
+// content: | {{.JoinConfig}}
 func Custom(text string, j Join) ([]byte, error) {
 	c, err := j.check()
 	if err != nil {
@@ -85,7 +84,7 @@ func Custom(text string, j Join) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// group is the text of a group of a match, "" if it has none.
+// group returns the text of a group of a match; "" if it has none.
 func group(text string, at []int, n int) string {
 	if at[2*n] < 0 {
 		return ""

@@ -30,19 +30,18 @@ type Join struct {
 	Node     string // the Node's name, which is the Linode's label
 	Region   string
 	PlanType string
-	Labels   map[string]string                    // of the Node; those that no kubelet may set are left out
+	Labels   map[string]string                    // of the Node; those that a kubelet may not set are left out
 	Taints   []corev1.Taint                       // with which its kubelet registers
 	Server   string                               // https://host:port of the API server
-	CA       []byte                               // PEM bundle, byte for byte as the cluster hands it out
+	CA       []byte                               // PEM bundle, byte for byte as in the cluster
 	Token    string                               // <id>.<secret>, a bootstrap token
-	Kubelet  *linodev1alpha1.KubeletConfiguration // nil: nothing said
+	Kubelet  *linodev1alpha1.KubeletConfiguration // nil means no settings
 }
 
-// LinodeID stands in the files of a machine where its Linode's id goes, which is not known
-// before there is one.
+// LinodeID is a placeholder for the id of a machine's Linode, which is unknown until the Linode exists.
 const LinodeID = "@LINODE_ID@"
 
-// placed is the provider id that a kubelet sets, as the cloud controller does.
+// placed is the provider id that the kubelet sets, in the form of the cloud controller.
 const placed = "linode://" + LinodeID
 
 var (
@@ -50,16 +49,16 @@ var (
 	nameForm  = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
 )
 
-// checked is a Join with which a machine can join, and what follows from it.
+// checked is a valid Join, with values that are derived from it.
 type checked struct {
 	Join
 	cas      []*x509.Certificate
 	endpoint string // host and port of the API server
-	kubelet  string // the KubeletConfiguration; "" if nothing is said
+	kubelet  string // the KubeletConfiguration; "" without settings
 }
 
-// check reports what would prevent a machine from joining. kubeadm passes labels and taints to the kubelet on
-// a line that is split at spaces, so they may only contain what a Node allows.
+// check reports what would prevent a machine from joining. kubeadm passes labels and taints to the kubelet on a
+// line that is split at spaces, so they may only contain what a Node allows.
 func (j Join) check() (checked, error) {
 	cas, caErr := certificates(j.CA)
 	endpoint, endpointErr := endpointOf(j.Server)
@@ -68,7 +67,7 @@ func (j Join) check() (checked, error) {
 		form("region", j.Region, nameForm), form("plan type", j.PlanType, nameForm),
 		checkTaints(j.Taints), CheckKubelet(j.Kubelet),
 	}
-	if !tokenForm.MatchString(j.Token) { // it is a secret: not shown
+	if !tokenForm.MatchString(j.Token) { // a secret, which the error must not show
 		wrong = append(wrong, errors.New("the token is not <6 characters>.<16 characters> of a-z and 0-9"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.Labels)) {
@@ -83,7 +82,7 @@ func valid(what, text string, problems []string) error {
 		return nil
 	}
 	for i, p := range problems {
-		problems[i], _, _ = strings.Cut(p, " (e.g.") // an expression follows that is no help
+		problems[i], _, _ = strings.Cut(p, " (e.g.") // without the regular expression that follows, which does not help
 	}
 	return fmt.Errorf("%s %q: %s", what, text, strings.Join(problems, "; "))
 }
@@ -95,12 +94,12 @@ func form(what, text string, want *regexp.Regexp) error {
 	return fmt.Errorf("%s %q: only letters, digits and - are allowed", what, text)
 }
 
-// effects are those with which a kubelet registers.
+// effects are the effects of taints with which a kubelet registers.
 var effects = []corev1.TaintEffect{
 	corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
 }
 
-// checkTaints: a kubelet does not start with a taint that it does not know, or knows twice.
+// checkTaints returns an error for taints with which a kubelet does not start: unknown effects, and duplicates.
 func checkTaints(taints []corev1.Taint) error {
 	var wrong []error
 	for i, t := range taints {
@@ -116,7 +115,7 @@ func checkTaints(taints []corev1.Taint) error {
 	return errors.Join(wrong...)
 }
 
-// endpointOf is the host and port of a server.
+// endpointOf returns the host and port of a server.
 func endpointOf(server string) (string, error) {
 	u, err := url.Parse(server)
 	bad := fmt.Errorf("server %q: must be https://host:port", server)
@@ -135,7 +134,7 @@ func endpointOf(server string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// registers are the labels with which the kubelet registers, as its flag takes them.
+// registers returns the labels with which the kubelet registers, in the form of its flag.
 func (j Join) registers() []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(j.Labels)) {
@@ -146,7 +145,7 @@ func (j Join) registers() []string {
 	return all
 }
 
-// tainted are the taints in one order.
+// tainted returns the taints in a fixed order.
 func (j Join) tainted() []Taint {
 	all := []Taint{}
 	for _, t := range j.Taints {
@@ -165,7 +164,7 @@ type Taint struct {
 
 func (t Taint) flag() string { return t.Key + "=" + t.Value + ":" + t.Effect }
 
-// taintFlags are the taints as flags of a kubelet have them.
+// taintFlags returns the taints in the form of the kubelet's flag.
 func (j Join) taintFlags() (all []string) {
 	for _, t := range j.tainted() {
 		all = append(all, t.flag())
@@ -197,7 +196,7 @@ func certificates(bundle []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// keyHashes are how kubeadm identifies a CA: the SHA-256 of each public key, as DER.
+// keyHashes returns the hashes by which kubeadm identifies a CA: the SHA-256 of each public key, as DER.
 func keyHashes(cas []*x509.Certificate) []string {
 	var all []string
 	for _, ca := range cas {

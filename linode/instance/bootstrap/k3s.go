@@ -11,7 +11,7 @@ import (
 //go:embed k3s.sh
 var k3sScript string
 
-// k3sConfig is the file of flags of a k3s agent.
+// k3sConfig is the configuration file of a k3s agent.
 type k3sConfig struct {
 	Server     string   `json:"server"`
 	Token      string   `json:"token"`
@@ -50,9 +50,9 @@ func (j checked) k3sConfig() string {
 
 func (j checked) k3sToken() string { return "K10" + bundleHash(j.CA, j.cas) + "::" + j.Token }
 
-// bundleHash is how a k3s agent identifies the CA: the SHA-256 of the file that its server sends, byte for
-// byte. If the file has several certificates, it is the hash of the root of the first one, as DER, so that
-// the others can be renewed.
+// bundleHash returns the hash by which a k3s agent identifies the CA: the SHA-256 of the file that its server
+// sends, byte for byte. If the file has several certificates, it is the hash of the root of the first one, as DER,
+// so that the others can be renewed.
 func bundleHash(bundle []byte, cas []*x509.Certificate) string {
 	hashed := bundle
 	if len(cas) > 1 {

@@ -16,8 +16,8 @@ var (
 	kubeadmScript string
 )
 
-// joinConfiguration is kubeadm's, as far as it is needed here. Kubernetes has this version of
-// it since 1.31.
+// joinConfiguration is the part of kubeadm's JoinConfiguration that is needed here. Kubernetes has had this version
+// since 1.31.
 type joinConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -37,7 +37,7 @@ type joinConfiguration struct {
 	Timeouts timeouts `json:"timeouts"`
 }
 
-// timeouts are how long kubeadm waits. tlsBootstrap stays at its default, five minutes.
+// timeouts are how long kubeadm waits. tlsBootstrap keeps its default, five minutes.
 type timeouts struct {
 	Discovery          string `json:"discovery"`
 	KubeletHealthCheck string `json:"kubeletHealthCheck"`
@@ -52,8 +52,8 @@ type patches struct {
 	Directory string `json:"directory"`
 }
 
-// Kubeadm is the user data of a machine whose image has kubeadm, a kubelet and a container
-// runtime. For equal input it is the same, byte for byte.
+// Kubeadm returns the user data of a machine whose image has kubeadm, a kubelet and a container runtime. Equal
+// input has the same output, byte for byte.
 func Kubeadm(j Join) ([]byte, error) {
 	c, err := j.check()
 	if err != nil {
@@ -84,7 +84,7 @@ func (j checked) kubeadmConfig() string {
 		node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"node-labels", strings.Join(labels, ",")})
 	}
 	node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"provider-id", placed})
-	if j.kubelet != "" { // kubeadm does not take a directory that does not exist
+	if j.kubelet != "" { // kubeadm rejects a directory that does not exist
 		c.Patches = &patches{patchDir}
 	}
 	return asYAML(c)

@@ -19,19 +19,19 @@ import (
 
 type settings = linodev1alpha1.KubeletConfiguration
 
-// fieldsOf are the settings by the names of the kubelet's own; none if nothing is said.
+// fieldsOf returns the settings by the kubelet's names; empty without settings.
 func fieldsOf(k *settings) map[string]any {
 	if k == nil {
 		return nil
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(k)
 	if err != nil {
-		panic(fmt.Sprintf("read the settings of a kubelet: %v", err)) // all its fields are of kinds that JSON has
+		panic(fmt.Sprintf("read the settings of a kubelet: %v", err)) // all its fields can be written as JSON
 	}
 	return fields
 }
 
-// kubeletConfig is the settings as a KubeletConfiguration of the kubelet; "" if nothing is said.
+// kubeletConfig returns the settings as a KubeletConfiguration; "" without settings.
 func kubeletConfig(k *settings) string {
 	fields := fieldsOf(k)
 	if len(fields) == 0 {
@@ -63,7 +63,7 @@ var flags = []flagOf{
 
 type flagOf struct{ field, flag, between string } // between the key and the value of a pair
 
-// kubeletFlags are the settings as name=value.
+// kubeletFlags returns the settings as name=value.
 func kubeletFlags(k *settings) (all []string) {
 	fields := fieldsOf(k)
 	for _, f := range flags {
@@ -87,8 +87,8 @@ func kubeletFlags(k *settings) (all []string) {
 	return all
 }
 
-// CheckKubelet reports each setting, with its field, with which a kubelet would not start. Values must not
-// contain commas, which separate them in flags.
+// CheckKubelet reports each setting with which a kubelet would not start, with its field. Values must not contain
+// commas, which separate values in flags.
 func CheckKubelet(k *settings) error {
 	if k == nil {
 		return nil
@@ -147,7 +147,8 @@ func isQuantity(text string) bool {
 	return err == nil && q.Sign() >= 0
 }
 
-// isThreshold: a kubelet does not start with a quantity of 0, and treats 0% as none.
+// isThreshold reports whether a text is a valid eviction threshold. A kubelet does not start with a quantity of 0,
+// and treats 0% as none.
 func isThreshold(text string) bool {
 	share, ok := strings.CutSuffix(text, "%")
 	if !ok {

@@ -15,9 +15,9 @@ var kubeletLabels = []string{
 	corev1.LabelInstanceTypeStable, corev1.LabelInstanceType,
 }
 
-// KubeletMaySet reports whether a kubelet may set a label on its own Node: with another one it
-// does not start, and the admission of NodeRestriction would refuse the Node. Karpenter puts
-// what is left out on the Node when it registers it.
+// KubeletMaySet reports whether a kubelet may set a label on its own Node. With any other label it does not start,
+// and the admission plugin NodeRestriction would reject the Node. Karpenter sets the other labels when it registers
+// the Node.
 func KubeletMaySet(key string) bool {
 	namespace, _, _ := strings.Cut(key, "/")
 	if namespace == key || !within(namespace, "kubernetes.io") && !within(namespace, "k8s.io") {
@@ -27,7 +27,7 @@ func KubeletMaySet(key string) bool {
 		within(namespace, corev1.LabelNamespaceSuffixKubelet) || within(namespace, corev1.LabelNamespaceSuffixNode))
 }
 
-// within reports whether a domain is another or below it.
+// within reports whether a domain is equal to another one or is below it.
 func within(domain, parent string) bool {
 	return domain == parent || strings.HasSuffix(domain, "."+parent)
 }

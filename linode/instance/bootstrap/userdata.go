@@ -11,15 +11,15 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// file is one that cloud-init writes on a machine.
+// file is a file that cloud-init writes on a machine.
 type file struct {
 	Path        string `json:"path"`
 	Permissions string `json:"permissions"`
 	Content     string `json:"content"`
 }
 
-// The files of a machine. Only root reads those with a token. cloud-init runs the scripts in the directory of
-// scriptFile at each boot, after it has written the files at the first.
+// The files of a machine. Files with a token can be read only by root. cloud-init writes the files at the first
+// boot, and runs the scripts in the directory of scriptFile at each boot.
 const (
 	joinFile   = "/etc/lkeplan/join.yaml"
 	caFile     = "/etc/lkeplan/ca.crt"
@@ -29,8 +29,8 @@ const (
 	scriptFile = "/var/lib/cloud/scripts/per-boot/lkeplan-join"
 )
 
-// cloudConfig is a document that writes the files, and the cluster's CA. A machine joins without the file of
-// the CA, but does not report what keeps it from joining: it is left out if there is no room for it.
+// cloudConfig returns a document that writes the files, and the cluster's CA. A machine joins without the file of
+// the CA, but cannot report what keeps it from joining, so the CA is left out only if there is no room for it.
 func (j checked) cloudConfig(files []file) ([]byte, error) {
 	var bundle strings.Builder
 	for _, ca := range j.cas {
@@ -46,10 +46,10 @@ func (j checked) cloudConfig(files []file) ([]byte, error) {
 	return nil, j.tooLarge(fmt.Sprint(len(text)), files)
 }
 
-// notRun are comments, empty lines and indentation, for which user data has no room.
+// notRun matches comments, empty lines and indentation of scripts, for which user data has no room.
 var notRun = regexp.MustCompile(`(?m)^[ \t]*(#[^!].*)?\n|^[ \t]+`)
 
-// script is what a machine runs.
+// script returns the script that a machine runs, with the part for its kind at the end.
 func script(last string) string { return notRun.ReplaceAllString(machineScript+last, "") }
 
 // tooLarge lists the size of each part, so that users know what to shorten.
@@ -71,7 +71,7 @@ func (j Join) tooLarge(size string, files []file) error {
 func asYAML(value any) string {
 	text, err := yaml.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("write YAML: %v", err)) // of kinds that JSON has
+		panic(fmt.Sprintf("write YAML: %v", err)) // all of it can be written as JSON
 	}
 	return string(text)
 }

@@ -1,5 +1,5 @@
-// Package checks finds what a cluster and an account lack for Linodes to join the cluster one by one. lkeplan doctor
-// runs it.
+// Package checks finds what a cluster and an account lack before separate Linodes can join the cluster. The command
+// lkeplan doctor runs it in instance mode.
 package checks
 
 import (
@@ -28,29 +28,30 @@ const (
 	fail = "fail"
 )
 
-// Cluster is the cluster to check; kube.Cluster is one.
+// Cluster is the cluster to check; kube.Cluster implements it.
 type Cluster interface {
 	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	Server(ctx context.Context) (version.Info, error)
 }
 
-// Account answers what is asked of Linode; api.Client is one.
+// Account reads the Linode account; api.Client implements it.
 type Account interface {
 	Instances(ctx context.Context, tag string) ([]api.Instance, error)
 	InstancesNamed(ctx context.Context, part string) ([]api.Instance, error)
 	MayUse(scope string) bool
 }
 
-// Settings are those of the controller. ID is that of an LKE cluster, which it must not have.
+// Settings are the settings of the controller. ID is the id of an LKE cluster, which must not be set in instance
+// mode.
 type Settings struct{ Name, ID, Region, Endpoint string }
 
-// Joins checks what machines need to join.
+// Joins checks the prerequisites for machines to join.
 func Joins(ctx context.Context, c Cluster, s Settings) []Finding {
 	return slices.Concat(s.findings(), way(ctx, c, s), tokens(ctx, c))
 }
 
-// findings are about the settings themselves, as the controller reads them.
+// findings checks the settings themselves, as the controller reads them.
 func (s Settings) findings() (found []Finding) {
 	const of = "instance mode"
 	if wrong := schemas.WrongInstanceName(s.Name); wrong != "" {
@@ -94,8 +95,8 @@ func way(ctx context.Context, c Cluster, s Settings) []Finding {
 	return []Finding{{ok, of, "machines read the address from the ConfigMap kube-public/cluster-info", ""}}
 }
 
-// tokens checks whether machines can join with bootstrap tokens, and what else these allow.
-// Whether the API server accepts any cannot be checked.
+// tokens checks whether machines can join with bootstrap tokens, and what else these allow. It cannot check whether
+// the API server accepts bootstrap tokens at all.
 func tokens(ctx context.Context, c Cluster) []Finding {
 	const of = "bootstrap tokens"
 	if isK3s(ctx, c) {
@@ -126,11 +127,10 @@ func tokens(ctx context.Context, c Cluster) []Finding {
 	return []Finding{{ok, of, "machines can request certificates", ""}}
 }
 
-// asking is the ClusterRole of machines that have no certificate yet.
+// asking is the ClusterRole of machines without a certificate.
 const asking = "lkeplan-machines"
 
-// approvesAny is the ClusterRole with which each certificate request of a
-// kubelet is approved by kube-controller-manager.
+// approvesAny is the ClusterRole with which kube-controller-manager approves each certificate request of a kubelet.
 const approvesAny = "system:certificates.k8s.io:certificatesigningrequests:nodeclient"
 
 // isK3s reports whether the version of the API server is one of k3s.
@@ -139,17 +139,17 @@ func isK3s(ctx context.Context, c Cluster) bool {
 	return err == nil && strings.Contains(info.GitVersion, "+k3s")
 }
 
-// binds reports whether a binding is for one of those groups.
+// binds reports whether a binding is for one of the groups.
 func binds(binding *rbacv1.ClusterRoleBinding, groups ...string) bool {
 	return slices.ContainsFunc(binding.Subjects, func(s rbacv1.Subject) bool {
 		return s.Kind == rbacv1.GroupKind && slices.Contains(groups, s.Name)
 	})
 }
 
-// NewToken is what to do about a token that does not work.
+// NewToken is the instruction for a token that does not work.
 const NewToken = "create one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
 
-// Linodes checks which Linodes of the cluster a token shows. The error is that of the first call.
+// Linodes checks which Linodes of the cluster a token can list. The error is that of the first call.
 func Linodes(ctx context.Context, a Account, s Settings) ([]Finding, error) {
 	if s.Name == "" {
 		return []Finding{{warn, "Linodes", "the name of the cluster is missing", "set --cluster or CLUSTER_NAME"}}, nil
@@ -175,7 +175,7 @@ func Linodes(ctx context.Context, a Account, s Settings) ([]Finding, error) {
 	if err != nil {
 		return append(found, notKnown("Linodes", err)...), nil
 	}
-	// Linodes of the cluster that are on none of its lists, because their tag was removed.
+	// Linodes of the cluster without its tag are not in its lists.
 	lost := slices.DeleteFunc(named, func(i api.Instance) bool { return !id.Lost(i) })
 	if len(lost) > 0 {
 		found = append(found, Finding{warn, "Linodes", fmt.Sprintf("%s with a label of the cluster, such as %s, without the tag "+
@@ -193,7 +193,7 @@ func counted(n int) string {
 	return fmt.Sprintf("%d Linodes", n)
 }
 
-// notKnown is the finding for what cannot be checked.
+// notKnown returns the finding for a check that could not be made.
 func notKnown(of string, err error) []Finding {
 	f := Finding{warn, of, "unknown: " + err.Error(), ""}
 	if apierrors.IsForbidden(err) {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// create creates the machines that are missing, as fast as the rate limit lets it: of each
-// kind the oldest claim first, and kinds in turn, so that one that Linode refuses holds up
-// no other.
+// create creates missing machines as fast as the rate limit allows. Kinds take turns, so that a kind that Linode
+// refuses does not block others, and within a kind the oldest claim is first.
 func (s *scene) create(d *Decision, waiting []Claim) {
 	var due []Claim
 	for _, c := range waiting {
@@ -33,7 +32,7 @@ func (s *scene) create(d *Decision, waiting []Claim) {
 		s.memory.sent = append(s.memory.sent, s.now)
 		d.Creates = append(d.Creates, Create{UID: c.UID, Label: Label(s.policy.Cluster, c.UID)})
 	}
-	if s.memory.account.fails == 0 { // or they wait for room in the account, for which nothing is renewed
+	if s.memory.account.fails == 0 { // otherwise they wait for room in the account, which does not renew claims
 		for _, c := range due[len(d.Creates):] {
 			d.Queued = append(d.Queued, c.UID)
 		}
@@ -41,8 +40,8 @@ func (s *scene) create(d *Decision, waiting []Claim) {
 	d.Queue = s.policy.Window * time.Duration((len(d.Queued)+s.policy.Burst-1)/s.policy.Burst)
 }
 
-// room is how many creates may be sent now. While the account has no room, one at a time
-// finds out whether it has again.
+// room returns how many creates may be sent now. While the account has no room, one create at a time checks whether
+// it has room again.
 func (s *scene) room() int {
 	m := s.memory
 	m.sent = slices.DeleteFunc(slices.Clone(m.sent), func(at time.Time) bool { return s.now.Sub(at) >= s.policy.Window })
@@ -61,7 +60,7 @@ func (s *scene) room() int {
 	return min(1, room)
 }
 
-// inTurn orders claims so that kinds take turns, and those of a kind come oldest first.
+// inTurn sorts claims so that kinds take turns, and the claims of a kind are sorted by age.
 func inTurn(claims []Claim) []Claim {
 	claims = slices.Clone(claims)
 	slices.SortFunc(claims, func(a, b Claim) int {
@@ -80,17 +79,17 @@ func inTurn(claims []Claim) []Claim {
 type Outcome int
 
 const (
-	Unknown Outcome = iota // no answer, or one that does not say: it may be done later
+	Unknown Outcome = iota // no answer, or an unclear one: it may take effect later
 	Done
 	Taken   // a Linode without the cluster's tag has the label
-	NoStock // Linode has no machine of that plan type there
+	NoStock // no capacity for that plan type in the region
 	NoRoom  // the account may not have more
 	Busy    // refused for now: too many calls, or a lock
-	Refused // refused for what was asked
+	Refused // the request itself is invalid
 )
 
-// Made records the result of the Create of a claim, and the machine's id where it is
-// Done: made now, or found under its label with the cluster's tag.
+// Made records the result of the Create of a claim. If it is Done, machine is the id of the machine, which was
+// created now, or found by its label with the cluster's tag.
 func (m *Memory) Made(c Claim, machine int, o Outcome, policy Policy, now time.Time) {
 	ask, kind := m.asked[c.UID], m.kinds[c.Kind]
 	ask.underway = false
@@ -113,8 +112,7 @@ func (m *Memory) Made(c Claim, machine int, o Outcome, policy Policy, now time.T
 	put(&m.kinds, c.Kind, kind)
 }
 
-// refusals says how often Linode has refused something in a row, and until when it is not
-// asked again.
+// refusals has the number of consecutive refusals, and the time before which the call is not sent again.
 type refusals struct {
 	fails int
 	hold  time.Time
@@ -124,8 +122,8 @@ func (r refusals) again(now time.Time) refusals {
 	return refusals{fails: r.fails + 1, hold: now.Add(backoff(r.fails + 1))}
 }
 
-// backoff is how long nothing is asked after so many failures: 5 s, twice as long each
-// time, and two minutes at most.
+// backoff returns the pause after a number of consecutive failures: 5 s, doubled with each failure, up to two
+// minutes.
 func backoff(fails int) time.Duration {
 	return min(2*time.Minute, 5*time.Second<<min(fails-1, 6))
 }

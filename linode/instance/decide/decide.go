@@ -29,21 +29,21 @@ import (
 	"time"
 )
 
-// View is what Linode and the API server show at one moment.
+// View is the state of Linode and the API server at one time.
 type View struct {
 	Claims   []Claim
 	Machines []Machine    // those with the cluster's tag
-	Nodes    map[int]Node // by machine, those that Karpenter has registered
-	Asked    time.Time    // when Linode was asked for the machines
+	Nodes    map[int]Node // registered Nodes by machine
+	Asked    time.Time    // when the request for the machines was sent
 }
 
-// Claim is a NodeClaim, as far as machines go.
+// Claim is a NodeClaim, as far as it matters for machines.
 type Claim struct {
 	UID     string
-	Kind    string    // equal where Linode would refuse both for the same reason: plan type and class
-	Machine int       // the id of its Linode; 0 while it waits for one
-	Created time.Time // older claims are served first
-	Leaving bool      // it is being deleted: it asks for nothing
+	Kind    string    // plan type and class: equal if Linode would refuse both claims for the same reason
+	Machine int       // id of its Linode; 0 while it waits for one
+	Created time.Time // older claims get machines first
+	Leaving bool      // it is being deleted and needs no machine
 }
 
 // Machine is a Linode with the cluster's tag.
@@ -55,41 +55,42 @@ type Machine struct {
 // Node is a Node that Karpenter has registered: pods may run on it.
 type Node struct {
 	Name         string
-	Leaving      bool // it is being deleted, and so drained
-	MayBeDeleted bool // an annotation says that it may go though no claim owns it
+	Leaving      bool // it is being deleted, and drained
+	MayBeDeleted bool // an annotation allows its deletion although no claim owns it
 }
 
-// Policy holds the numbers that Decide goes by.
+// Policy has the settings of Decide.
 type Policy struct {
-	Cluster string        // the beginning of each label
-	Keep    time.Duration // how long a machine may stay that no claim owns
-	Late    time.Duration // how long after it was sent a call without an answer may be done
+	Cluster string        // prefix of each label
+	Keep    time.Duration // how long a machine may stay without a claim
+	Late    time.Duration // how long after it was sent a call without an answer may take effect
 	Burst   int           // creates within a Window
 	Window  time.Duration
-	Quick   time.Duration // from one list to the next while claims wait
-	Idle    time.Duration // from one list to the next while none does
+	Quick   time.Duration // time between lists while claims wait
+	Idle    time.Duration // time between lists while no claim waits
 }
 
-// Decision is what to do now. Memory is what to hand to the next call of Decide. What a
-// Decision returns counts as begun, until a method of Memory says how it ended.
+// Decision says what to do now. Memory is the argument for the next call of Decide. The actions of a Decision count
+// as started until a method of Memory records their result.
 type Decision struct {
 	Creates     []Create
 	Binds       []Bind
 	Deletes     []Delete
 	Looks       []Look
 	Drains      []Drain
-	Lost        []string      // claims whose machine is gone: to be ended
-	Unconfirmed []string      // claims whose machine Linode says is gone, while so many Nodes say otherwise
-	Taken       []string      // claims whose label another Linode of the account has: to be deleted
-	OutOfStock  []string      // claims that Linode has no machine for: to be deleted if a live read shows none
-	Kept        []int         // machines that no claim owns and that stay, reported once
+	Lost        []string      // claims whose machine is gone: delete them
+	Unconfirmed []string      // claims whose machine is gone according to Linode, although too many of their Nodes exist
+	Taken       []string      // claims whose label another Linode of the account has: delete them
+	OutOfStock  []string      // claims whose plan type is out of stock: delete them, if a live read shows no machine
+	Kept        []int         // machines that stay without a claim, each reported once
 	Queued      []string      // claims whose creates wait for the rate limit
-	Queue       time.Duration // how long the last of those waits
+	Queue       time.Duration // how long the last of those has to wait
 	PollIn      time.Duration
 	Memory      Memory
 }
 
-// Create creates the machine of a claim. Sent twice, it makes one.
+// Create creates the machine of a claim. If it is sent twice, only one machine is created, because the label is
+// unique.
 type Create struct{ UID, Label string }
 
 // Bind stores the machine of a claim.
@@ -98,29 +99,28 @@ type Bind struct {
 	Machine int
 }
 
-// Delete deletes a machine, if it has this label or the cluster's tag, either of which a person
-// may have changed; without a claim both.
+// Delete deletes a machine if it has this label or the cluster's tag, because a user may have changed one of them.
+// Without a claim, it must have both.
 type Delete struct {
-	UID     string // of the claim that ends; "" if none was seen that owns it: to be read live before
+	UID     string // the claim that ends; "" if no claim was seen, which is checked live before the deletion
 	Machine int
 	Label   string
 }
 
-// Look asks for one machine, which a list lacks: by its id, or by its label and the
-// cluster's tag.
+// Look requests one machine that a list lacks: by its id, or by its label and the cluster's tag.
 type Look struct {
 	UID     string
 	Machine int
-	Label   string // "" where it goes by the id
+	Label   string // "" if it is requested by its id
 }
 
-// Drain has Karpenter drain the Node of a machine that no claim owns.
+// Drain deletes the Node of a machine without a claim, so that Karpenter drains it.
 type Drain struct {
 	Machine int
 	Node    string
 }
 
-// scene is the input of one decision.
+// input is the input of one decision: the view, together with what Memory knows of it.
 type scene struct {
 	View
 	memory *Memory
@@ -128,7 +128,7 @@ type scene struct {
 	now    time.Time
 	listed map[int]Machine
 	named  map[string]Machine // by label
-	lost   []Claim            // whose machine is not there, as Linode says
+	lost   []Claim            // claims whose machine does not exist according to Linode
 }
 
 // Decide compares claims with machines.
@@ -148,7 +148,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 		switch {
 		case s.released(c):
 			s.release(&d, c, machine)
-		case c.Leaving: // Karpenter drains it, and releases it then
+		case c.Leaving: // Karpenter drains it, and then releases it
 		case machine == 0:
 			waiting = append(waiting, c)
 		case c.Machine == 0:
@@ -167,7 +167,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	return d
 }
 
-// machineOf is the machine of a claim, stored or not; 0 if it has none.
+// machineOf returns the machine of a claim, whether it is stored or not; 0 if it has none.
 func (s *scene) machineOf(c Claim) int {
 	if c.Machine != 0 {
 		return c.Machine
@@ -189,7 +189,7 @@ func (s *scene) released(c Claim) bool {
 // stored is how long a claim may be shown without the machine that was stored on it.
 const stored = 10 * time.Second
 
-// bind stores the machine of a claim, and again where it was overwritten.
+// bind stores the machine of a claim, and stores it again if it was overwritten.
 func (s *scene) bind(d *Decision, c Claim, machine int) {
 	if a, ok := s.memory.assigned[c.UID]; ok && (a.underway || s.now.Sub(a.at) < stored) {
 		return
@@ -198,11 +198,10 @@ func (s *scene) bind(d *Decision, c Claim, machine int) {
 	d.Binds = append(d.Binds, Bind{UID: c.UID, Machine: machine})
 }
 
-// lookAgain is the time between two looks for one machine.
+// lookAgain is the time between two requests for one machine.
 const lookAgain = 10 * time.Second
 
-// checkMissing looks for a machine that the list lacks. If Linode says that it is not there,
-// the claim has lost it.
+// checkMissing requests a machine that the list lacks. If Linode does not have it, the claim has lost it.
 func (s *scene) checkMissing(d *Decision, c Claim) {
 	if _, ok := s.listed[c.Machine]; ok {
 		delete(s.memory.missing, c.UID)
@@ -220,9 +219,9 @@ func (s *scene) checkMissing(d *Decision, c Claim) {
 	d.Looks = append(d.Looks, Look{UID: c.UID, Machine: c.Machine})
 }
 
-// endLost ends the claims that have lost their machine. If that is so of many whose Nodes are
-// there, or of all, Linode is rather asked for another account, or by a user who may not see
-// them: they are held until it lists them again or the Nodes go.
+// endLost ends the claims that have lost their machine. If many of them still have Nodes, or all machines are lost,
+// the token probably belongs to another account or to a user who may not list them: then the claims stay until the
+// machines are listed again or the Nodes are gone.
 func (s *scene) endLost(d *Decision) {
 	inhabited := func(c Claim) bool {
 		node, there := s.Nodes[c.Machine]
@@ -244,17 +243,17 @@ func (s *scene) endLost(d *Decision) {
 	}
 }
 
-// deleteAgain is the time between two calls that delete one machine.
+// deleteAgain is the time between two calls that delete the same machine.
 const deleteAgain = 10 * time.Second
 
-// release deletes the machine of a claim that ends. It is gone when Linode has confirmed it for
-// that machine, no list shows one of its label, and no call that makes one is under way.
+// release deletes the machine of a claim that ends. The machine is gone if Linode has confirmed it, no list shows a
+// machine with its label, and no call that creates it is pending.
 func (s *scene) release(d *Decision, c Claim, machine int) {
 	e := s.memory.ending[c.UID]
 	label := Label(s.policy.Cluster, c.UID)
 	m, shown := s.named[label]
 	if shown && m.ID != machine {
-		machine, e.late = m.ID, true // made late, after its predecessor was deleted
+		machine, e.late = m.ID, true // created late, after its predecessor was deleted
 	}
 	ask := s.memory.asked[c.UID]
 	settled := !ask.underway && !s.Asked.Before(ask.doneBy)
@@ -268,10 +267,10 @@ func (s *scene) release(d *Decision, c Claim, machine int) {
 	s.memory.ending[c.UID] = e
 }
 
-// confirmGone ends a claim without a machine. Unless one machine is all that it can have had, a
-// list that lacks it is not enough: Linode is asked for the label. One is all if this process has
-// made it: after a restart, and for a claim that was away, it does not know what was asked before.
-// A claim can store another than the one that was made last, if a stale cache showed it without it.
+// confirmGone ends a claim without a machine. one means that the claim can have had only a single machine, because
+// this process has created it. Otherwise a list that lacks the machine is not enough, and Linode is asked for the
+// label: after a restart, or for a claim that was missing for a while, this process does not know which calls were
+// sent. If a stale cache showed a claim without its machine, a second machine may have been created and stored.
 func (s *scene) confirmGone(d *Decision, c Claim, e ending, one bool) ending {
 	switch {
 	case one, e.absent:
@@ -292,12 +291,12 @@ func (s *scene) delete(d *Decision, order Delete) {
 	d.Deletes = append(d.Deletes, order)
 }
 
-// maxDrainedOrphans is how many machines with pods on them may lose their claims at once, for it to look
-// like a person's work: more look like a restore of the cluster without its NodeClaims.
+// maxDrainedOrphans is how many machines with pods may lose their claims at the same time and still be drained. If
+// there are more, the cluster was probably restored without its NodeClaims.
 const maxDrainedOrphans = 3
 
-// removeOrphans deletes machines that no claim owns. Those on which pods may run are drained; more
-// than a few of them at once stay, but for those that may be deleted.
+// removeOrphans deletes machines without a claim. Machines on which pods may run are drained first. If there are
+// more than a few of those at once, they stay, except for those that an annotation releases.
 func (s *scene) removeOrphans(d *Decision, owned map[int]bool) {
 	many := 0
 	for _, m := range s.Machines {
@@ -327,17 +326,17 @@ func (s *scene) removeOrphans(d *Decision, owned map[int]bool) {
 	slices.SortFunc(d.Deletes, func(a, b Delete) int { return a.Machine - b.Machine })
 }
 
-// hashed is how many hex digits of a label stand for the claim's UID.
+// hashed is the number of hexadecimal digits in a label that identify the claim's UID.
 const hashed = 20
 
-// Label is the label of a claim's machine, and the name of its Node. Linode allows 64
-// characters, so a cluster's name may have 43.
+// Label returns the label of a claim's machine, which is also the name of its Node. Linode allows 64 characters, so
+// the cluster's name may have 43.
 func Label(cluster, uid string) string {
 	sum := sha256.Sum256([]byte(uid))
 	return cluster + "-" + hex.EncodeToString(sum[:])[:hashed]
 }
 
-// Ours reports whether a label is one that Label has made for a cluster.
+// Ours reports whether Label can have created a label for a cluster.
 func Ours(cluster, label string) bool {
 	digits, ok := strings.CutPrefix(label, cluster+"-")
 	if _, err := hex.DecodeString(digits); err != nil {

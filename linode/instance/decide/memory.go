@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Memory is what Decide must know about earlier decisions and their results. The zero Memory is empty, as
-// after a restart.
+// Memory is what Decide must know about earlier decisions and their results. The zero Memory is empty, as after a
+// restart.
 //
-// Decide returns the next Memory and leaves its argument as it is. The methods record
-// events between two decisions; they are not safe for concurrent use.
+// Decide returns the next Memory and does not change its argument. The methods record events between two decisions;
+// they are not safe for concurrent use.
 type Memory struct {
 	asked    map[string]ask        // by claim
 	assigned map[string]assignment // by claim: machines that the view may not show yet
-	ending   map[string]ending     // by claim: those that were released
+	ending   map[string]ending     // by claim: released claims
 	missing  map[string]missing    // by claim: machines that no list shows
 	deleting map[int]attempt       // by machine
-	deleted  map[int]bool          // machines that Linode says are not there
-	unowned  map[int]time.Time     // by machine, since when
-	reported map[int]bool          // machines that were reported as kept
+	deleted  map[int]bool          // machines that Linode does not have any more
+	unowned  map[int]time.Time     // by machine, since when it has no claim
+	reported map[int]bool          // machines that were reported because they stay
 	kinds    map[string]refusals   // by kind of claim
 	account  refusals
 	sent     []time.Time // creates of the last Window
@@ -27,11 +27,11 @@ type Memory struct {
 // ask is the call that creates the machine of a claim.
 type ask struct {
 	underway   bool
-	unanswered int       // calls without an answer
-	doneBy     time.Time // when all of those will have been done, or never are
-	hold       time.Time // not sent again before
+	unanswered int       // number of calls without an answer
+	doneBy     time.Time // time after which none of these can take effect
+	hold       time.Time // not sent again before this time
 	taken      bool      // another Linode has the label
-	outOfStock bool      // Linode has no such machine
+	outOfStock bool      // its plan type is out of stock
 	made       int       // the machine's id
 }
 
@@ -45,13 +45,13 @@ type assignment struct {
 // ending is a claim that was released.
 type ending struct {
 	at      time.Time
-	late    bool    // a list has shown a machine beside the one that was known
-	looking attempt // for a machine of its label
-	absent  bool    // there is none
+	late    bool    // a list has shown a second machine in addition to the known one
+	looking attempt // requests for a machine with its label
+	absent  bool    // Linode has no machine with its label
 	gone    bool
 }
 
-// missing is a machine that no list shows, and that Linode was requested.
+// missing is a machine that no list shows and that was requested from Linode.
 type missing struct {
 	at               time.Time
 	underway, absent bool
@@ -62,7 +62,7 @@ type attempt struct {
 	underway bool
 }
 
-// Release records that the machine of a claim may go, and reports whether it is surely gone.
+// Release records that the machine of a claim may be deleted, and reports whether it is certainly gone.
 func (m *Memory) Release(uid string, now time.Time) (gone bool) {
 	e, again := m.ending[uid]
 	if !again {
@@ -71,12 +71,12 @@ func (m *Memory) Release(uid string, now time.Time) (gone bool) {
 	return e.gone
 }
 
-// Bound records that a Bind was tried. If it was not stored, it is done again.
+// Bound records the result of a Bind. If it was not stored, it is repeated.
 func (m *Memory) Bound(b Bind, now time.Time) {
 	put(&m.assigned, b.UID, assignment{machine: b.Machine, at: now})
 }
 
-// Looked records whether a machine was there when it was requested; known is false if Linode gave no answer.
+// Looked records whether a requested machine exists; known is false if Linode gave no answer.
 func (m *Memory) Looked(l Look, there, known bool, now time.Time) {
 	if l.Label == "" {
 		put(&m.missing, l.UID, missing{at: now, absent: known && !there})
@@ -88,7 +88,7 @@ func (m *Memory) Looked(l Look, there, known bool, now time.Time) {
 	}
 }
 
-// Deleted records the result of a Delete: Done also where the machine was not there.
+// Deleted records the result of a Delete, which is Done if the machine did not exist.
 func (m *Memory) Deleted(order Delete, o Outcome, now time.Time) {
 	put(&m.deleting, order.Machine, attempt{at: now})
 	if o == Done {
@@ -96,7 +96,7 @@ func (m *Memory) Deleted(order Delete, o Outcome, now time.Time) {
 	}
 }
 
-// after is the Memory of a decision on a view: without claims and machines that are gone.
+// after returns the Memory for a decision on a view, without claims and machines that are gone.
 func (m Memory) after(view View, policy Policy, now time.Time) Memory {
 	claims, machines := map[string]bool{}, map[int]bool{}
 	for _, c := range view.Claims {
@@ -128,7 +128,7 @@ func (m Memory) after(view View, policy Policy, now time.Time) Memory {
 	return m
 }
 
-// pending reports whether something was asked whose effect no view has shown.
+// pending reports whether some call has an effect that no view has shown yet.
 func (m *Memory) pending(view View) bool {
 	for _, c := range view.Claims {
 		if e, ok := m.ending[c.UID]; ok && !e.gone {

@@ -22,7 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Approver answers each request that was made with the token of a NodeClaim.
+// Approver approves or denies each certificate request that was made with the token of a NodeClaim.
 type Approver struct {
 	client   client.Client
 	claims   nodeclaim.Writer
@@ -30,8 +30,9 @@ type Approver struct {
 	reported func(context.Context, *karpv1.NodeClaim)
 }
 
-// NewApprover returns the controller. nodeOf is the name of the Node of a claim's machine. reported takes a claim that
-// needs its token and whose machine has reported why it cannot join; LastReport has the report.
+// NewApprover returns the controller. nodeOf returns the name of the Node of a claim's machine. reported is called
+// for a claim that needs its token and whose machine has reported why it cannot join; LastReport returns the
+// report.
 func NewApprover(c client.Client, warn nodeclaim.Writer, nodeOf func(uid string) string,
 	reported func(context.Context, *karpv1.NodeClaim)) *Approver {
 	return &Approver{c, warn, nodeOf, reported}
@@ -57,7 +58,7 @@ func Lean(o any) (any, error) {
 		if !ours(r) {
 			r.Spec.Request = nil
 		} else if len(r.Spec.Request) > largest {
-			r.Spec.Request = slices.Clone(r.Spec.Request[:largest+1]) // still too large
+			r.Spec.Request = slices.Clone(r.Spec.Request[:largest+1]) // one byte too large, so that it is denied
 		}
 	}
 	return o, nil
@@ -84,10 +85,11 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	r.Status.Conditions = append(r.Status.Conditions, answer(node, refused))
 	err := a.client.SubResource("approval").Update(ctx, &r)
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // it was answered meanwhile
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // another client has answered it
 		return ctrl.Result{}, nil
 	case apierrors.IsForbidden(err) && r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
-		// The right to answer is for one signer. Other signers do not sign unanswered requests.
+		// The controller has the right to answer only for one signer, and other signers do not sign unanswered
+		// requests.
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("answer the request for a certificate %s: %w", r.Name, err)
 	}
@@ -108,7 +110,7 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	return ctrl.Result{}, nil
 }
 
-// answer is the condition that the request gets.
+// answer returns the condition that the request gets.
 func answer(node string, refused error) certificatesv1.CertificateSigningRequestCondition {
 	c := certificatesv1.CertificateSigningRequestCondition{Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now()}
 	if refused != nil {
@@ -124,9 +126,9 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 	return c
 }
 
-// Requests for the certificates with which machines join are approved if they use a NodeClaim's token and are
-// for the Node of that claim. A stolen token therefore gives access to one Node, not to every Node of the
-// cluster. Only requests with tokens of this package are answered; all others are left to their owners.
+// Requests for the certificates with which machines join are approved if they use a NodeClaim's token and are for
+// the Node of that claim. A stolen token therefore gives access to one Node, not to every Node of the cluster. Only
+// requests with tokens of this package are answered; others are ignored.
 
 // ours reports whether a request was made with a token of a NodeClaim, and has no answer yet.
 func ours(r *certificatesv1.CertificateSigningRequest) bool {
@@ -138,7 +140,7 @@ func isTokens(r *certificatesv1.CertificateSigningRequest) bool {
 	return slices.Contains(r.Spec.Groups, Group)
 }
 
-// holder is the claim whose token made a request; nil if there is none.
+// holder returns the claim whose token made a request; nil if there is none.
 func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeClaim) *karpv1.NodeClaim {
 	for i := range claims {
 		if IsOf(r.Spec.Username, string(claims[i].UID)) {
@@ -152,7 +154,7 @@ func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeCla
 // approved. The claim is nil if the token belongs to none.
 func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
 	switch {
-	case isReport(r): // even if it would be approved
+	case isReport(r): // even if it would be valid otherwise
 		return errReport
 	case claim == nil:
 		return fmt.Errorf("%s is not the token of a NodeClaim", r.Spec.Username)
@@ -169,11 +171,11 @@ func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim
 	return nil
 }
 
-// largest is the maximum size of a request in bytes. A kubelet's request has less than half of it, even with
-// an RSA key.
+// largest is the maximum size of a request in bytes. A kubelet's request has less than half of it, even with an RSA
+// key.
 const largest = 4096
 
-// mostQuoted is how many bytes of a name that a request has are repeated.
+// mostQuoted is how many bytes of a name in a request are quoted in messages.
 const mostQuoted = 200
 
 // isKubelet says why a request is not a kubelet's request for the certificate of a Node.
@@ -208,7 +210,7 @@ func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
 	return nil
 }
 
-// usages are those of a kubelet's certificate, as the signer takes them.
+// usages are the usages of a kubelet's certificate that the signer accepts.
 var usages = []certificatesv1.KeyUsage{
 	certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment,
 }

@@ -18,21 +18,21 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Controller revokes tokens: the token of a claim when its Node has registered or when the claim is deleted,
-// and all unused tokens at the start and every ten minutes.
+// Controller revokes tokens: the token of a claim when its Node has registered or when the claim is deleted, and
+// all unused tokens at the start and every ten minutes.
 type Controller struct {
 	tokens *Tokens
 	reader client.Reader
 }
 
-// NewController returns the controller. The reader must be live.
+// NewController returns the controller. reader must not use a cache.
 func NewController(tokens *Tokens, reader client.Reader) *Controller {
 	return &Controller{tokens, reader}
 }
 
 const (
 	sweepEvery = 10 * time.Minute
-	sweepAgain = time.Minute // after one that has failed
+	sweepAgain = time.Minute // after a failed sweep
 )
 
 // Register implements operatorpkg's Controller.
@@ -44,7 +44,7 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		// What registers from here on causes an event that is seen.
+		// From here on, each registration causes an event that the controller receives.
 		if _, err := mgr.GetCache().GetInformer(ctx, &karpv1.NodeClaim{}); err != nil {
 			return fmt.Errorf("watch NodeClaims: %w", err)
 		}
@@ -53,9 +53,9 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 	}))
 }
 
-// events asks for the token of a claim to be revoked, by UID: a claim that is gone has left
-// nothing else, and another one may have its name. Those that exist when the controller
-// starts are for the sweep, which needs one list for all of them.
+// events requests the revocation of the token of a claim, by the claim's UID, because a deleted claim leaves
+// nothing else, and a new claim may have its name. Claims that exist when the controller starts are left to the
+// sweep, which needs only one list for all of them.
 func events() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	revoke := func(o client.Object, q queue) {
@@ -67,7 +67,7 @@ func events() handler.EventHandler {
 			is, isIs := ev.ObjectNew.(*karpv1.NodeClaim)
 			switch {
 			case !isWas || !isIs:
-			case was.UID != is.UID: // deleted and made again, which was not seen
+			case was.UID != is.UID: // deleted and created again without an event between
 				revoke(was, q)
 			case nodeclaim.Managed(is) && Spent(is) && !Spent(was):
 				revoke(is, q)

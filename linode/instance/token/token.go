@@ -1,8 +1,7 @@
-// Package token creates the bootstrap tokens with which machines join, and approves the certificates that
-// they request with them. Each NodeClaim has a token, a Secret in kube-system, which expires after half an
-// hour and is deleted when the claim's Node has registered or the claim is deleted. It reads Secrets live and
-// one by one, by names derived from a claim's UID, and never watches them. It changes only Secrets of
-// NodeClaims.
+// Package token creates the bootstrap tokens with which machines join, and approves the certificates that they
+// request with them. Each NodeClaim has a token, a Secret in kube-system, which expires after half an hour and is
+// deleted when the claim's Node has registered or the claim is deleted. The package reads Secrets live and one by
+// one, by names derived from a claim's UID, and never watches them. It changes only Secrets of NodeClaims.
 package token
 
 import (
@@ -26,44 +25,44 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// Label is on the Secret of a NodeClaim, whose UID is its value.
+// Label is the label of the Secret of a NodeClaim. Its value is the UID of the NodeClaim.
 const Label = "lkeplan.dev/nodeclaim"
 
-// Group is the group of those who present such a token. It may ask for certificates, and
-// only the Approver approves them: the group that kubeadm makes for its tokens
-// gets that of any Node.
+// Group is the group of machines that use such a token. It may request certificates, and only the Approver approves
+// them. It is not kubeadm's group for its tokens, because that group gets the certificate of any Node.
 const Group = "system:bootstrappers:lkeplan"
 
 const (
 	namespace = metav1.NamespaceSystem
 	prefix    = "bootstrap-token-"
-	// lasts is for how long a token is good. A machine boots in two minutes.
+	// lasts is how long a token is valid. A machine boots in two minutes.
 	lasts = 30 * time.Minute
-	// renewed is when a token that is requested again gets the whole time again.
+	// renewed is the remaining time at which a token that is requested again is renewed.
 	renewed = 20 * time.Minute
-	// names is how many names a claim's Secret may have. The chance that another Secret has one is one in two billion.
+	// names is how many names a claim's Secret may have, in case another Secret has the first one. The chance of
+	// that is one in two billion.
 	names = 3
 )
 
-// Tokens makes and revokes tokens.
+// Tokens creates and revokes tokens.
 type Tokens struct {
 	reader client.Reader
 	writer client.Writer
 }
 
-// New returns Tokens of a cluster. The reader must be live: what a cache does not show yet
-// would be taken for missing.
+// New returns the Tokens of a cluster. reader must not use a cache, because a Secret that a cache does not show yet
+// would seem to be missing.
 func New(reader client.Reader, writer client.Writer) *Tokens { return &Tokens{reader, writer} }
 
-// Ensure returns the token of a NodeClaim, <id>.<secret>, which is good for 20 minutes at
-// least. Every call returns the same token as long as its Secret exists. A claim that is
-// going or whose Node has registered gets none.
+// Ensure returns the token of a NodeClaim, <id>.<secret>, which is valid for at least 20 minutes. Every call
+// returns the same token as long as its Secret exists. A claim that is being deleted or whose Node has registered
+// gets none.
 func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
 	if Spent(claim) {
 		return "", fmt.Errorf("token of NodeClaim %s: it needs none, because it is being deleted or has "+
 			"registered", claim.Name)
 	}
-	const tries = 5 // each ends because of a conflicting write
+	const tries = 5 // each ends with a conflicting write
 	var err error
 	for range tries {
 		var token string
@@ -77,8 +76,8 @@ func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.T
 	return "", fmt.Errorf("token of NodeClaim %s: %w", claim.Name, err)
 }
 
-// ensureOnce checks all names before it creates a Secret: the claim may have one under a later
-// name, from when another Secret had the first.
+// ensureOnce checks all names before it creates a Secret: the claim may have a Secret with a later name, from a
+// time when another Secret had the first name.
 func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
 	free := ""
 	for _, id := range IDs(string(claim.UID)) {
@@ -100,8 +99,8 @@ func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now ti
 	return t.create(ctx, claim, free, now)
 }
 
-// keep returns the token of a Secret, which it renews in time. One without a token is created
-// anew: deleted as it was seen, and created, so that of two who do so both get the same.
+// keep returns the token of a Secret, and renews it in time. A Secret without a token is deleted, if it has not
+// changed, and created again, so that two processes that do this at the same time both get the same token.
 func (t *Tokens) keep(
 	ctx context.Context, claim *karpv1.NodeClaim, id string, s *corev1.Secret, now time.Time,
 ) (string, error) {
@@ -120,13 +119,13 @@ func (t *Tokens) keep(
 		return id + "." + secret, nil
 	}
 	s.Data, s.OwnerReferences = want.Data, want.OwnerReferences
-	if err := t.writer.Update(ctx, s); err != nil { // as it was read, or not at all
+	if err := t.writer.Update(ctx, s); err != nil { // it fails if the Secret has changed since
 		return "", explain("update", "Secret "+s.Name, err)
 	}
 	return id + "." + secret, nil
 }
 
-// good reports whether a Secret says all that is wanted, and will do so for a while.
+// good reports whether a Secret has all wanted fields, and stays valid for a while.
 func good(s, want *corev1.Secret, now time.Time) bool {
 	for key, value := range want.Data {
 		if key != "expiration" && string(s.Data[key]) != string(value) {
@@ -148,8 +147,7 @@ func (t *Tokens) create(ctx context.Context, claim *karpv1.NodeClaim, id string,
 
 var secretForm = regexp.MustCompile(`^[a-z0-9]{16}$`)
 
-// wanted is the Secret of a claim. Kubernetes deletes it after its claim, and when it has
-// expired.
+// wanted returns the Secret of a claim. Kubernetes deletes it after its claim, and when it has expired.
 func wanted(claim *karpv1.NodeClaim, id, secret string, now time.Time) *corev1.Secret {
 	data := map[string][]byte{}
 	for key, value := range map[string]string{
@@ -190,13 +188,12 @@ func (t *Tokens) Revoke(ctx context.Context, uid string) error {
 	return nil
 }
 
-// Sweep deletes the Secrets of claims that are not among the living, and returns their names.
-// It asks for those, by UID, after it has listed the Secrets, and only where there are any: a
-// claim is older than its Secret.
+// Sweep deletes the Secrets of claims that do not exist, and returns their names. It calls living for the UIDs of
+// claims only if there are Secrets, and after it has listed them, because a claim is older than its Secret.
 func (t *Tokens) Sweep(
 	ctx context.Context, living func(context.Context) (map[string]bool, error),
 ) (deleted []string, err error) {
-	list := &metav1.PartialObjectMetadataList{} // without the tokens, which are of no use here
+	list := &metav1.PartialObjectMetadataList{} // without the tokens, which are not needed
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	if err := t.reader.List(ctx, list, client.InNamespace(namespace), client.HasLabels{Label}); err != nil {
 		return nil, explain("list", "Secrets", err)
@@ -230,7 +227,7 @@ func (t *Tokens) get(ctx context.Context, id string) (*corev1.Secret, error) {
 	return &s, explain("get", "Secret "+prefix+id, err)
 }
 
-// delete deletes a Secret as it was seen: one that took its place stays.
+// delete deletes a Secret if it has not been replaced since it was read.
 func (t *Tokens) delete(ctx context.Context, s client.Object) error {
 	uid, version := s.GetUID(), s.GetResourceVersion()
 	seen := client.Preconditions{UID: &uid, ResourceVersion: &version}
@@ -250,7 +247,7 @@ func explain(verb, name string, err error) error {
 	return fmt.Errorf("%s %s in %s: %w", verb, name, namespace, err)
 }
 
-// owner is the UID of the claim that a Secret is of; "" where it is none of ours.
+// owner returns the UID of the claim that a Secret belongs to; "" if it is not one of ours.
 func owner(s *corev1.Secret) string {
 	if s.Type != corev1.SecretTypeBootstrapToken {
 		return ""
@@ -264,7 +261,7 @@ func named(name, uid string) bool {
 	return is && slices.Contains(IDs(uid), id)
 }
 
-// IsOf reports whether an account is the one that Kubernetes gives to the token of a claim.
+// IsOf reports whether a user name is the one that Kubernetes gives to the token of a claim.
 func IsOf(account, uid string) bool { return isAccount(account, IDs(uid)) }
 
 func isAccount(account string, ids []string) bool {
@@ -278,7 +275,7 @@ func Spent(claim *karpv1.NodeClaim) bool {
 		claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
 }
 
-// IDs are the ids that the token of a claim may have, in the order in which they are tried.
+// IDs returns the ids that the token of a claim may have, in the order in which they are tried.
 func IDs(uid string) (all []string) {
 	for n := range names {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, n))
