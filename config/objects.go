@@ -194,7 +194,8 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 // because reading a set sorts it.
 func length(v cty.Value) (n int, ok bool) {
 	ty := v.Type()
-	if v, _ = v.Unmark(); !v.IsKnown() || v.IsNull() || !ty.IsMapType() && !ty.IsObjectType() && !ty.IsSetType() {
+	v, _ = v.Unmark()
+	if !v.IsKnown() || v.IsNull() || !ty.IsMapType() && !ty.IsObjectType() && !ty.IsSetType() {
 		return 0, false
 	}
 	return v.LengthInt(), true

@@ -96,7 +96,8 @@ func (r *Run) read(block *hcl.Block) hcl.Diagnostics {
 		"var": written, "local": written, "cluster": written, "node_class": written, "pool": written,
 	}, nil)
 	said := decode.Block(table, &args, scope)
-	if diags = append(diags, said.Diags...); diags.HasErrors() || !said.Whole() {
+	diags = append(diags, said.Diags...)
+	if diags.HasErrors() || !said.Whole() {
 		return diags
 	}
 	values := said.Value.AsValueMap()

@@ -31,7 +31,8 @@ func (m *Module) Variables() ([]Variable, hcl.Diagnostics) {
 			v.Description, diags = text, append(diags, textDiags...)
 		}
 		ty, typeDiags := c.constraint(content.Attributes["type"])
-		if diags = append(diags, typeDiags...); !typeDiags.HasErrors() {
+		diags = append(diags, typeDiags...)
+		if !typeDiags.HasErrors() {
 			v.Type = ty.ty
 		}
 		if _, given := c.inputs[v.Name]; given || content.Attributes["default"] != nil {

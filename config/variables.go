@@ -195,7 +195,8 @@ func (c *compiler) evaluateInput(block *hcl.Block, in input, ty constraint) (cty
 func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, problem string) (cty.Value,
 	hcl.Diagnostics) {
 	v, ctx, diags := scope.Value(expr)
-	if diags = append(diags, decode.UnknownAttributes(expr, c.ty, scope)...); diags.HasErrors() {
+	diags = append(diags, decode.UnknownAttributes(expr, c.ty, scope)...)
+	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	v, err := c.convert(v)

@@ -241,7 +241,7 @@ func lacksPermission(err error) bool {
 		strings.Contains(err.Error(), " cannot create resource "))
 }
 
-// configured is the part of an object that users configure, without what the API
+// configured returns the part of an object that users configure, without what the API
 // server and controllers add.
 func configured(obj *unstructured.Unstructured) map[string]any {
 	annotations := obj.GetAnnotations()
@@ -304,7 +304,7 @@ func (c *Cluster) Orphan(ctx context.Context, obj map[string]any) error {
 	return nil
 }
 
-// conflict is the error for the API server's list of conflicts: each field and its owner.
+// conflict returns the error for the API server's list of conflicts: each field and its owner.
 func conflict(err error) error {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Details == nil {
@@ -321,7 +321,7 @@ func conflict(err error) error {
 		"configuration, or from the configuration of its owner", strings.Join(lines, "\n"))
 }
 
-// noObject is the error for an answer that does not contain the object.
+// noObject returns the error for an answer that does not contain the object.
 func (c *Cluster) noObject() error {
 	return fmt.Errorf("the API server at %s did not answer with the object; check that KUBECONFIG names an API "+
 		"server, and check any proxy in between", c.host)

@@ -29,7 +29,7 @@ const RequestTimeout = 70 * time.Second
 // ReadTimeout is the default timeout of a GET that a person waits for.
 const ReadTimeout = 30 * time.Second
 
-// saysAfter is how long a request takes before a person sees what the command is waiting for.
+// saysAfter is how long a request takes before the user is told what the command is waiting for.
 const saysAfter = 3 * time.Second
 
 // Timeouts is how long a command waits for the answer of a request, except for watches.
@@ -40,7 +40,7 @@ type Timeouts struct {
 	Say func(what string)
 }
 
-// of is how long a request with a method can take.
+// of returns how long a request with a method can take.
 func (p Timeouts) of(method string) time.Duration {
 	switch {
 	case p.Timeout > 0:
@@ -151,7 +151,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// refused is the error of an API server that refuses discovery; clients lose its reason.
+// refused returns the error of an API server that refuses discovery; clients lose its reason.
 func refused(resp *http.Response) (*http.Response, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
@@ -248,7 +248,7 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// discovery are the kinds that can be at a path of discovery; nil for other paths.
+// discovery returns the kinds that an answer at a path of discovery can have; nil for other paths.
 func discovery(path string) []string {
 	switch parts := strings.Split(path[1:], "/"); {
 	case path == "/api":

@@ -48,7 +48,7 @@ func Client(c client.WithWatch, host string) client.WithWatch {
 	})
 }
 
-// asking has the calls that check what they get.
+// asking has the client calls that check the kind of their answers.
 type asking struct {
 	client.Client
 	host string
@@ -67,7 +67,7 @@ func Within(ctx context.Context, call func() error) error {
 	}
 }
 
-// plain is the error of a missing or wrong answer, without the text that libraries add. Each
+// plain returns the error of a missing or wrong answer, without the text that libraries add. Each
 // further line of an API server's message gets a mark in front.
 func plain(err error) error {
 	if silence, ok := errors.AsType[NoResponseError](err); ok {
@@ -145,7 +145,7 @@ func cameAs(got, want schema.GroupVersionKind) string {
 	return "a " + got.Kind
 }
 
-// wrongAnswer is the error for an answer that does not have the requested object.
+// wrongAnswer returns the error for an answer that does not have the requested object.
 func (a asking) wrongAnswer(obj runtime.Object, path, got string) error {
 	want, err := apiutil.GVKForObject(obj, a.Scheme())
 	if err != nil {

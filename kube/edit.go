@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Namespace is the namespace of the kubeconfig's context.
+// Namespace returns the namespace of the kubeconfig's context.
 func (c *Cluster) Namespace() string { return c.namespace }
 
 // ListIn returns all objects of a kind in a namespace; "" is all namespaces.
@@ -50,7 +50,7 @@ func (c *Cluster) merge(part string, obj, change map[string]any, send func(clien
 	return nil
 }
 
-// User is the name of the user for the API server.
+// User returns the name of the user for the API server.
 func (c *Cluster) User(ctx context.Context) (string, error) {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview",

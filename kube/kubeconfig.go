@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Access says which cluster is meant, and as whom.
+// Access selects a cluster and a user of a kubeconfig.
 type Access struct {
 	Kubeconfig string // a file, or several as in $KUBECONFIG; "" for the usual places
 	Context    string // of the kubeconfig; "" for its current one
@@ -76,8 +76,7 @@ func Connect(to Access) (*Cluster, error) {
 	return cluster, nil
 }
 
-// Place says which cluster this is, as far as the kubeconfig knows it: its context and
-// its server.
+// Place describes the cluster with its context and its server, as far as the kubeconfig has them.
 func (c *Cluster) Place() string {
 	if c.context == "" {
 		return c.host

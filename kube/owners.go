@@ -172,7 +172,7 @@ func Applied(live map[string]any) bool {
 	return slices.ContainsFunc((&unstructured.Unstructured{Object: live}).GetManagedFields(), isOurs)
 }
 
-// setters are the other field managers that set fields of the spec.
+// setters returns the other field managers that set fields of the spec.
 func setters(entries []metav1.ManagedFieldsEntry) (names []string) {
 	for _, e := range entries {
 		if e.Subresource == "" && e.Manager != FieldManager && e.FieldsV1 != nil &&

@@ -70,7 +70,8 @@ func (p *part) inside(schema *spec.Schema, structure *structuralschema.Structura
 		if !ok {
 			return nil
 		}
-		if p.fields[name] = partOf(&field, &its, rules); p.fields[name] == nil {
+		p.fields[name] = partOf(&field, &its, rules)
+		if p.fields[name] == nil {
 			return nil
 		}
 	}
@@ -87,7 +88,8 @@ func (p *part) inside(schema *spec.Schema, structure *structuralschema.Structura
 		if structure.Items == nil {
 			return nil
 		}
-		if p.items = partOf(schema.Items.Schema, structure.Items, cel.Items); p.items == nil {
+		p.items = partOf(schema.Items.Schema, structure.Items, cel.Items)
+		if p.items == nil {
 			return nil
 		}
 	}
@@ -120,7 +122,7 @@ type memory struct {
 	passed map[passed]seen
 }
 
-// seen is the first value of its digest.
+// seen is the first value with a digest.
 type seen struct {
 	value any
 	cost  int64 // of the rules in CEL
@@ -194,7 +196,8 @@ func (r *reading) object(p *part, fields map[string]any) bool {
 		r.string('k', name)
 		var inside *part
 		if p != nil {
-			if inside = p.fields[name]; inside == nil {
+			inside = p.fields[name]
+			if inside == nil {
 				inside = p.values
 			}
 		}
@@ -235,7 +238,8 @@ func (r *reading) check(p *part, value any, text []byte) (kept any, ok bool) {
 	key := passed{p, sha256.Sum256(text)}
 	known, ok := r.recall(key)
 	if !ok {
-		if known.cost, ok = p.check(value); !ok {
+		known.cost, ok = p.check(value)
+		if !ok {
 			return value, false
 		}
 		known.value = value

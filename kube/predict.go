@@ -71,7 +71,7 @@ func Same(a, b map[string]any) bool {
 	return a != nil && b != nil && equality.Semantic.DeepEqual(requested(a), requested(b))
 }
 
-// requested is the part of an object that Same compares. It shares what it does not change.
+// requested returns the part of an object that Same compares. It shares what it does not change.
 func requested(obj map[string]any) map[string]any {
 	metadata := maps.Clone(manifest.Map(obj, "metadata"))
 	managed, _ := metadata["managedFields"].([]any)

@@ -57,7 +57,7 @@ func NeededRights(instances bool) (map[string][]authorizationv1.ResourceAttribut
 	return needed, nil
 }
 
-// rights are the single permissions of one rule.
+// rights returns the permissions of one rule, one by one.
 func rights(rule rbacv1.PolicyRule, namespace string) (all []authorizationv1.ResourceAttributes) {
 	names := rule.ResourceNames
 	if len(names) == 0 {

@@ -44,7 +44,8 @@ func (v *Validator) Altered() (altered []any) {
 		for _, d := range versions() {
 			for key, known := range d.memory.passed {
 				r := reading{}
-				if r.value(nil, known.value); sha256.Sum256(r.text) != key.value {
+				r.value(nil, known.value)
+				if sha256.Sum256(r.text) != key.value {
 					altered = append(altered, known.value)
 				}
 			}

@@ -22,7 +22,7 @@ type shape struct {
 	path string // without indexes: spec.template.spec.requirements
 }
 
-// shapeOf is the shape of a whole object. It specifies nothing for a kind without one of our CRDs.
+// shapeOf returns the shape of a whole object. It specifies nothing for a kind without one of our CRDs.
 func shapeOf(obj map[string]any) shape {
 	rules, err := BuiltinValidator().rulesOf(obj)
 	if err != nil {
@@ -31,7 +31,7 @@ func shapeOf(obj map[string]any) shape {
 	return shape{at: rules.structure}
 }
 
-// field is the shape of a field of a map.
+// field returns the shape of a field of a map.
 func (s shape) field(name string) shape {
 	of := shape{path: strings.TrimPrefix(s.path+"."+name, ".")}
 	if s.at == nil {
@@ -45,7 +45,7 @@ func (s shape) field(name string) shape {
 	return of
 }
 
-// down is the shape at the end of a path.
+// down returns the shape at the end of a path.
 func (s shape) down(path fieldpath.Path) shape {
 	for _, step := range path {
 		if step.FieldName != nil {
@@ -57,7 +57,7 @@ func (s shape) down(path fieldpath.Path) shape {
 	return s
 }
 
-// element is the shape of an element of a list.
+// element returns the shape of an element of a list.
 func (s shape) element() shape {
 	if s.at == nil {
 		return shape{path: s.path}

@@ -195,7 +195,7 @@ func sameFields(a, b metav1.ManagedFieldsEntry) bool {
 	return errX == nil && errY == nil && x.Equals(y)
 }
 
-// names are the steps of a path; false if one of them is an element of a list.
+// names returns the steps of a path; false if one of them is an element of a list.
 func names(path fieldpath.Path) (steps []string, ok bool) {
 	for _, element := range path {
 		if element.FieldName == nil {

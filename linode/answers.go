@@ -56,8 +56,11 @@ func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions st
 		if conditions.SetTrue(kind) && was.IsFalse() {
 			n.events.Eventf(class, nil, corev1.EventTypeNormal, kind, "Validate", "the Linode API answers again")
 		}
-	} else if conditions.SetFalse(kind, problem.Reason, problem.Text); was == nil || was.Reason != problem.Reason {
-		n.events.Eventf(class, nil, corev1.EventTypeWarning, problem.Reason, "Validate", "%s", problem.Text)
+	} else {
+		conditions.SetFalse(kind, problem.Reason, problem.Text)
+		if was == nil || was.Reason != problem.Reason {
+			n.events.Eventf(class, nil, corev1.EventTypeWarning, problem.Reason, "Validate", "%s", problem.Text)
+		}
 	}
 	switch valid := conditions.Get(linodev1alpha1.ConditionValidationSucceeded).IsTrue(); {
 	case valid && problem.Reason == api.ReasonTokenRefused:

@@ -56,7 +56,7 @@ func (o obstacles) nothing() bool {
 	return true
 }
 
-// silence is the message of a class about a Linode API that does not answer; "" if it answers.
+// silence returns the message of a class about a Linode API that does not answer; "" if it answers.
 func silence(class *linodev1alpha1.LinodeNodeClass) string {
 	c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionLinodeAnswers)
 	if c.IsFalse() && c.Reason == api.ReasonNoAnswer {

@@ -40,7 +40,7 @@ func endLate(ctx context.Context, stderr io.Writer, exit func(code int)) {
 	exit(1)
 }
 
-// run is the program. It returns the exit code: 0 after a clean stop, and 1 after an
+// run returns the program. It returns the exit code: 0 after a clean stop, and 1 after an
 // error of one line on stderr.
 func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) int {
 	cmd := newCommand(getenv, stderr)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// newCheckReady is the command of the Helm test: the image has no other program that can send a request.
+// newCheckReady returns the command of the Helm test: the image has no other program that can send a request.
 func newCheckReady() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{

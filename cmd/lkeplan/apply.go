@@ -290,7 +290,7 @@ func (a *application) await(ctx context.Context, cluster *kube.Cluster, in compa
 	return apply.WaitGone(ctx, in, deleted, a.show)
 }
 
-// waitTimeout is the time limit of the wait.
+// waitTimeout returns the time limit of the wait.
 func (a *application) waitTimeout() time.Duration {
 	switch {
 	case a.timeout > 0:

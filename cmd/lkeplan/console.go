@@ -119,7 +119,8 @@ const (
 func (c *console) Read(ctx context.Context, lines lines) error {
 	for {
 		text, err := whole(ctx, lines)
-		if text = strings.TrimSpace(text); text != "" && ctx.Err() == nil {
+		text = strings.TrimSpace(text)
+		if text != "" && ctx.Err() == nil {
 			if done, err := c.answer(text); done || err != nil {
 				return err
 			}
@@ -141,7 +142,8 @@ func whole(ctx context.Context, lines lines) (string, error) {
 	text, err := lines.Next(ctx, consolePrompt)
 	for err == nil && syntax.Unfinished(text) {
 		var line string
-		if line, err = lines.Next(ctx, continuedPrompt); strings.TrimSpace(line) == "" {
+		line, err = lines.Next(ctx, continuedPrompt)
+		if strings.TrimSpace(line) == "" {
 			break
 		}
 		text += "\n" + line
@@ -170,7 +172,8 @@ func (c *console) Evaluate(expression string) error {
 	module, diags := config.Load(c.FS, c.Options)
 	if !diags.HasErrors() {
 		v, valueDiags := module.Evaluate("console", expression)
-		if diags = append(diags, valueDiags...); !diags.HasErrors() {
+		diags = append(diags, valueDiags...)
+		if !diags.HasErrors() {
 			fmt.Fprintln(c.Stdout, syntax.Print(v))
 		}
 	}

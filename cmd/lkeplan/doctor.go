@@ -97,7 +97,7 @@ func joining(cluster checks.Cluster, account checks.Account) inspect.Joining {
 	}
 }
 
-// clusterID is the ID of the LKE cluster in the environment, if it is set.
+// clusterID returns the ID of the LKE cluster in the environment, if it is set.
 func clusterID(env *flags.Env) (int, error) {
 	text := env.Getenv("LKE_CLUSTER_ID")
 	if text == "" {

@@ -80,7 +80,7 @@ func newExplain(env *env) *cobra.Command {
 	return cmd
 }
 
-// explanation is the text about a topic, for a terminal of 80 columns.
+// explanation returns the text about a topic, for a terminal of 80 columns.
 func explanation(name string, functions []schemas.Function) (string, error) {
 	if rule, ok := lint.Lookup(name); ok {
 		return rule.Explanation(), nil
@@ -124,7 +124,8 @@ func ofLanguage(path string) string {
 	if end < 0 {
 		return ""
 	}
-	if _, arg, _ = schemas.Find(path[:end]); arg == nil || !strings.HasPrefix(arg.Kind.String(), "map ") {
+	_, arg, _ = schemas.Find(path[:end])
+	if arg == nil || !strings.HasPrefix(arg.Kind.String(), "map ") {
 		return ""
 	}
 	for _, key := range schemas.Keys() {
@@ -135,12 +136,12 @@ func ofLanguage(path string) string {
 	return explainArg(path[:end], *arg)
 }
 
-// paragraph is a text of the reference without its marks, in lines of 80 columns.
+// paragraph returns a text of the reference without its marks, in lines of 80 columns.
 func paragraph(text string) string {
 	return strings.Join(diag.Wrap(strings.ReplaceAll(text, "`", ""), 80), "\n")
 }
 
-// entry is one name of a list, with a short note, if there is one, and what it means.
+// entry returns one name of a list, with a short note, if there is one, and what it means.
 func entry(name, note, doc string) string {
 	if note != "" {
 		name += " (" + note + ")"
@@ -168,7 +169,7 @@ func explainArg(name string, arg schemas.Arg) string {
 	return text
 }
 
-// valueOf is what an argument takes.
+// valueOf returns what an argument takes.
 func valueOf(arg schemas.Arg) string {
 	if arg.Required {
 		return arg.Kind.String() + ", required"

@@ -227,7 +227,7 @@ func (i *importation) read(ctx context.Context) (objects []manifests.Object, lef
 	return objects, nil, err
 }
 
-// present is what the target directory already compiles to: nothing if it has no
+// present returns what the target directory already compiles to: nothing if it has no
 // configuration.
 func (i *importation) present(ctx context.Context) (compile.Result, error) {
 	if i.outDir == "" {
@@ -382,7 +382,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	return nil
 }
 
-// lkeClusters are the clusters with their LKE pools, from Terraform or Linode.
+// lkeClusters returns the clusters with their LKE pools, from Terraform or Linode.
 // Linode is asked only for the pools of the chosen one.
 func (i *importation) lkeClusters(ctx context.Context) ([]migrate.LKECluster, error) {
 	if i.terraform != "" {
@@ -441,7 +441,7 @@ func (i *importation) taken(ctx context.Context) migrate.NameTaken {
 	return migrate.Others(live)
 }
 
-// named are the objects of the cluster whose names LKE pools could get.
+// named returns the objects of the cluster whose names LKE pools could get.
 func (i *importation) named(ctx context.Context) (live []map[string]any, err error) {
 	cluster, err := kube.Connect(i.access)
 	if err != nil {

@@ -78,7 +78,7 @@ lkeplan.gitlab-ci.yml. Then include this file in your .gitlab-ci.yml.`,
 	return cmd
 }
 
-// baseName is the name of a directory, also if it is written as a dot.
+// baseName returns the name of a directory, also if it is written as a dot.
 func baseName(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -175,7 +175,7 @@ var (
 // start is the part of a first configuration that depends on where machines come from.
 type start struct{ where, how, class string }
 
-// lkeStart is the start for a cluster of LKE.
+// lkeStart returns the start for a cluster of LKE.
 func lkeStart(tier string) start {
 	const class = `# Settings of machines that pools share. This node class uses the defaults of LKE.
 node_class "default" {}`
@@ -188,7 +188,7 @@ node_class "default" {
 	return start{" for LKE", "tier = " + quote(tier), class}
 }
 
-// instanceStart is the start for a self-managed cluster on Linodes.
+// instanceStart returns the start for a self-managed cluster on Linodes.
 func instanceStart() start {
 	return start{"", `mode = "instance"`, `# Settings of Linodes that pools share. image_label selects a private image. The
 # image needs cloud-init, a container runtime, and kubeadm or k3s.
@@ -201,7 +201,7 @@ node_class "default" {
 }`}
 }
 
-// file is the first configuration of a cluster.
+// file returns the first configuration of a cluster.
 func (s start) file(cluster, region string) []byte {
 	text := strings.NewReplacer("{{name}}", quote(cluster), "{{region}}", quote(region), "{{where}}", s.where,
 		"{{how}}", s.how, "{{class}}", s.class)

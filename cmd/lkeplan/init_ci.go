@@ -71,7 +71,7 @@ func samePipeline(a, b []byte) bool {
 	return bytes.Equal(versionLine.ReplaceAll(a, nil), versionLine.ReplaceAll(b, nil))
 }
 
-// fromHere is the path of a directory from the working directory.
+// fromHere returns the path of a directory from the working directory.
 func fromHere(dir string) (string, error) {
 	here, err := os.Getwd()
 	if err == nil {
@@ -111,7 +111,8 @@ func writeAll(list []starterFile) (written []string, err error) {
 	}()
 	for _, f := range missing {
 		dirs, err := makeDirectory(filepath.Dir(f.name))
-		if created = append(created, dirs...); err != nil {
+		created = append(created, dirs...)
+		if err != nil {
 			return nil, fmt.Errorf("create the directory of %s: %w", f.name, err)
 		}
 		if err := files.Create(f.name, f.data); err != nil {

@@ -58,7 +58,7 @@ func (a *nodePlanFlags) flags(cmd *cobra.Command, env *flags.Env) {
 	}
 }
 
-// names are the names of NodePlans that start with a text; none if the cluster does not
+// names returns the names of NodePlans that start with a text; none if the cluster does not
 // answer.
 func (a *nodePlanFlags) names(ctx context.Context, begun string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -106,7 +106,7 @@ func (a *nodePlanFlags) get(ctx context.Context, name string) (*kube.Cluster, *l
 	return cluster, np, err
 }
 
-// oneNodePlan is the positional argument of commands for one NodePlan.
+// oneNodePlan returns the positional argument of commands for one NodePlan.
 func oneNodePlan(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s takes the name of one NodePlan, and got %d arguments; lkeplan nodeplan get lists the NodePlans",
@@ -270,7 +270,7 @@ const mostPlanned = 100
 var named = regexp.MustCompile(`^(?:[a-z_]+(?:\.[\w-]+(?:\["[\w./-]+"\])?)+|` +
 	`(?:NodePool|LinodeNodeClass|NodeOverlay|CapacityBuffer|CapacityLimit) [\w./-]+)$`)
 
-// objectName is an object in a status with which a line can begin: other text is quoted.
+// objectName returns an object in a status with which a line can begin: other text is quoted.
 func objectName(object string) string {
 	if named.MatchString(object) {
 		return object

@@ -134,8 +134,8 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	return nil
 }
 
-// until is when the approval ends. If the plan waits for a window, the time counts from its start, even if more blocks the
-// plan.
+// until returns when the approval ends. If the plan waits for a window, the time counts from its start, even if
+// more blocks the plan.
 func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
 	from := now
 	if opens := plan.Opens(np); opens.After(now) {
@@ -147,7 +147,7 @@ func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time 
 	return from.Add(a.lasts)
 }
 
-// approval is the approval of the pending plan, within the flags.
+// approval returns the approval of the pending plan, within the flags.
 func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	given, err := plan.ApprovalFor(np)
 	if err != nil {

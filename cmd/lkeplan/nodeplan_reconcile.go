@@ -86,7 +86,7 @@ func (w *reconciliation) reconcile(ctx context.Context, env *flags.Env, cluster 
 	return nodePlanVerdict(np)
 }
 
-// nodePlanVerdict is the exit code for the state of a NodePlan.
+// nodePlanVerdict returns the exit code for the state of a NodePlan.
 func nodePlanVerdict(np *lkeplanv1alpha1.NodePlan) error {
 	switch nodeplan.State(np) {
 	case nodeplan.Ready:

@@ -134,7 +134,7 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 	return 1
 }
 
-// harmless is the text of an error without commands to a CI system: it can quote text of others.
+// harmless returns the text of an error without commands to a CI system: it can quote text of others.
 func harmless(text string) string {
 	lines := strings.Split(diag.Visible(text), "\n")
 	for i := range lines {

@@ -131,7 +131,7 @@ func confirm(ctx context.Context, env *flags.Env, yes bool, question, not string
 	return nil
 }
 
-// columns is the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.
+// columns returns the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.
 func columns(env *flags.Env) int {
 	width := flags.Columns(env.Stdout, env.Getenv)
 	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {

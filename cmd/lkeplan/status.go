@@ -133,8 +133,8 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	}
 }
 
-// screenful is a text in the place of what a terminal shows. Of a text with more lines than the terminal has, it has the
-// first; 0 lines are as many as there are.
+// screenful returns a text in the place of what a terminal shows. Of a text with more lines than the terminal has,
+// it has the first; 0 lines are as many as there are.
 func screenful(text string, lines int) string {
 	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	if more := len(all) - lines + 1; lines > 1 && more > 1 {

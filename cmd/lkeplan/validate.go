@@ -145,7 +145,8 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool, 
 	if len(results) > 0 && !slices.ContainsFunc(results, other) { // files of several repositories can have the same name
 		sum.Root = results[0].Root
 	}
-	if diags = unique(diags); format != "text" {
+	diags = unique(diags)
+	if format != "text" {
 		return reportAs(format, env, sum, diags)
 	}
 	err := flags.Report(env, sum, diags)
@@ -203,7 +204,8 @@ func inventory(compiled compile.Result) string {
 	var kinds []string
 	for i := len(compiled.Objects) - 1; i >= 0; i-- {
 		kind := compiled.Objects[i].Kind()
-		if counts[kind]++; counts[kind] == 1 {
+		counts[kind]++
+		if counts[kind] == 1 {
 			kinds = append(kinds, kind)
 		}
 	}

@@ -125,7 +125,7 @@ func asked(args []string) (kind, name string, err error) {
 	return of, name, nil
 }
 
-// kindOf is the kind of inspect.QuestionKinds for a word that kubectl accepts: pods, nodepool.karpenter.sh; ""
+// kindOf returns the kind of inspect.QuestionKinds for a word that kubectl accepts: pods, nodepool.karpenter.sh; ""
 // if there is none.
 func kindOf(word string) string {
 	word, _, _ = strings.Cut(strings.ToLower(word), ".")

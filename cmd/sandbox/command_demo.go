@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// demo is the hidden command of make demo. It shows the whole path in a sandbox: HCL in a Git repository, a commit,
-// pending pods, LKE capacity, running pods, and nothing left at the end. demo.sh has the steps; this serves the repository
-// to it, as a forge does.
+// demo returns the hidden command of make demo. It shows the whole path in a sandbox: HCL in a Git repository, a
+// commit, pending pods, LKE capacity, running pods, and nothing left at the end. demo.sh has the steps; this serves
+// the repository to it, as a forge does.
 func (a *app) demo() *cobra.Command {
 	return &cobra.Command{
 		Use:    "demo",

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// probe is the command that compares assumptions with a Linode account.
+// probe returns the command that compares assumptions with a Linode account.
 func (a *app) probe() *cobra.Command {
 	var o probe.Options
 	var yes bool

@@ -126,7 +126,7 @@ func passOn(pid int, shared bool, signals <-chan os.Signal, done <-chan struct{}
 	}
 }
 
-// statusOf is the exit status of a command as shells report it.
+// statusOf returns the exit status of a command as shells report it.
 func statusOf(err error) (int, error) {
 	if err == nil {
 		return 0, nil

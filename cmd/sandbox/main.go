@@ -23,7 +23,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program; it returns the exit status.
+// run returns the whole program; it returns the exit status.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -83,7 +83,7 @@ func (a *app) getenv(name string) string {
 	return ""
 }
 
-// cache is the directory of the built programs.
+// cache returns the directory of the built programs.
 func (a *app) cache() (string, error) {
 	if dir := a.getenv("LKEPLAN_SANDBOX_CACHE"); dir != "" {
 		return filepath.Abs(dir)

@@ -51,7 +51,7 @@ func (c simulated) simulator() (_ *sim.Simulator, err error) {
 	return sim.New(played)
 }
 
-// simulate is the hidden command with which the sandbox starts itself as the Linode
+// simulate returns the hidden command with which the sandbox starts itself as the Linode
 // simulator, a process like the other components.
 func (a *app) simulate() *cobra.Command {
 	var config, address, kubeconfig string

@@ -43,7 +43,8 @@ func keyOf(uses map[string]use) (key string, lasting bool) {
 	n := 0
 	for _, root := range slices.Sorted(maps.Keys(uses)) {
 		u := uses[root]
-		if n += 1 + len(u.names); n > maxUses || u.whole != nil {
+		n += 1 + len(u.names)
+		if n > maxUses || u.whole != nil {
 			return "", false
 		}
 		text = strconv.AppendQuote(text, root)

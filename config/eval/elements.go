@@ -9,7 +9,8 @@ import (
 // Elements returns the elements of a value of for_each, by key: those of a map or object, or of a
 // set of strings. For other values, wrong explains the error. The value must be known.
 func Elements(v cty.Value) (elements map[string]cty.Value, wrong string) {
-	if wrong = notIterable(v); wrong != "" {
+	wrong = notIterable(v)
+	if wrong != "" {
 		return nil, wrong
 	}
 	elements = map[string]cty.Value{}

@@ -114,7 +114,8 @@ func (s *Scope) unknownName(t *Table, name string, at hcl.Range) hcl.Diagnostics
 // DidYouMean is the function of this name with a limit: only the first errors of a run get a
 // suggestion.
 func (r *Run) DidYouMean(given string, names iter.Seq[string]) string {
-	if r.suggestions++; r.suggestions > maxSuggestions {
+	r.suggestions++
+	if r.suggestions > maxSuggestions {
 		return ""
 	}
 	return DidYouMean(given, slices.Collect(names))
@@ -213,7 +214,8 @@ func (s *Scope) attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string
 		case hcl.TraverseAttr:
 			name, at = step.Name, step.SrcRange
 		case hcl.TraverseIndex:
-			if at = step.SrcRange; step.Key.Type() == cty.String {
+			at = step.SrcRange
+			if step.Key.Type() == cty.String {
 				name = step.Key.AsString()
 			}
 		}

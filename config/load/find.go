@@ -47,7 +47,8 @@ func (t *Tree) onDisk(name string) string {
 	at := "."
 	for part := range strings.SplitSeq(name, "/") {
 		parent := at
-		if at = path.Join(parent, part); !t.missing(at) {
+		at = path.Join(parent, part)
+		if !t.missing(at) {
 			continue
 		}
 		entries, _ := fs.ReadDir(t.fsys, parent) // what reads the path reports errors
@@ -117,7 +118,8 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 	var found []string
 	entries := 0
 	err = fs.WalkDir(r.tree.fsys, full, func(name string, entry fs.DirEntry, err error) error {
-		if entries++; err == nil && entries > maxEntries {
+		entries++
+		if err == nil && entries > maxEntries {
 			return fmt.Errorf("more than %d files and directories to search", maxEntries)
 		}
 		if err != nil {

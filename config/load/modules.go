@@ -59,7 +59,8 @@ func (t *Tree) called(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics
 			fmt.Sprintf("A configuration can have at most %d directories.", MaxDirectories), at)}
 	}
 	names, diags := discover(t.fsys, dir)
-	if t.size += names.size; t.size > MaxBytes {
+	t.size += names.size
+	if t.size > MaxBytes {
 		return called, hcl.Diagnostics{diag.Limit("Too many configuration files",
 			fmt.Sprintf("With the files in %s, the configuration is larger than %d MiB.", dir, MaxBytes>>20), at)}
 	}

@@ -37,7 +37,8 @@ func Tests(fsys fs.FS, dir string) (sources []Source, diags hcl.Diagnostics) {
 			diags = append(diags, unreadable(name, err)...)
 			continue
 		}
-		if size += len(data); size > MaxBytes || len(sources) == MaxFiles {
+		size += len(data)
+		if size > MaxBytes || len(sources) == MaxFiles {
 			return nil, hcl.Diagnostics{diag.Error("Too many tests",
 				fmt.Sprintf("The directory %q contains more than %d test files, or more than %d MiB.", dir, MaxFiles,
 					MaxBytes>>20))}

@@ -119,7 +119,8 @@ func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
 		case quoted && c == '\\':
 			i++
 		case c == '"':
-			if quoted = !quoted; quoted {
+			quoted = !quoted
+			if quoted {
 				start = i
 				continue
 			}

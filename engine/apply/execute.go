@@ -112,7 +112,7 @@ func forget(ctx context.Context, to executor, c plan.Change, obj map[string]any)
 	return to.Orphan(ctx, obj)
 }
 
-// ending are the changes that delete or orphan an object, node classes last.
+// ending returns the changes that delete or orphan an object, node classes last.
 func ending(changes []plan.Change) []plan.Change {
 	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
 		return c.UID == "" || c.Prune == plan.StartRemoval || (c.Action != plan.Delete && c.Action != plan.Forget)

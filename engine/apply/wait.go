@@ -96,7 +96,8 @@ func waitEach(ctx context.Context, in compare.View, waiting []map[string]any, ev
 		}
 		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) (ok bool) {
 			at := manifest.KeyOf(obj)
-			if ok, states[at] = done(obj, live[at]); ok {
+			ok, states[at] = done(obj, live[at])
+			if ok {
 				report(Progress{Kind: at.Kind, Name: at.Name, Event: event})
 			}
 			return ok

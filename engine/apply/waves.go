@@ -57,7 +57,8 @@ func applyWave(ctx context.Context, to executor, targets []compare.Target, repor
 		outcomes, errs := make([]kube.Outcome, len(some)), make([]error, len(some))
 		var wg sync.WaitGroup
 		for i, t := range some {
-			if outcomes[i] = kube.Unchanged; !t.Unchanged {
+			outcomes[i] = kube.Unchanged
+			if !t.Unchanged {
 				wg.Go(func() {
 					errs[i] = loop.Try(slog.Default(), func() (err error) {
 						outcomes[i], err = to.Apply(ctx, t.Desired, t.Live)

@@ -36,7 +36,7 @@ type Kind struct {
 	Needed bool // without it there is nothing to show, so that an error ends Read
 }
 
-// resource is the resource of the kind for RBAC, such as nodepools.karpenter.sh.
+// resource returns the resource of the kind for RBAC, such as nodepools.karpenter.sh.
 func (k Kind) resource() string {
 	return strings.TrimSuffix(strings.ToLower(k.Name)+"."+k.Group, ".")
 }
@@ -52,7 +52,8 @@ func Read(ctx context.Context, c client.Reader, kinds ...Kind) (Snapshot, error)
 	for i, k := range kinds {
 		wait.Go(func() {
 			err := loop.Try(slog.Default(), func() (err error) { lists[i], err = k.list(all, c); return err })
-			if notes[i] = k.problem(err); err != nil && (k.Needed || notes[i] == "") && all.Err() == nil {
+			notes[i] = k.problem(err)
+			if err != nil && (k.Needed || notes[i] == "") && all.Err() == nil {
 				errs[i] = fmt.Errorf("list the %s: %w", k.Name, err)
 				end()
 			}
@@ -100,8 +101,8 @@ func (k Kind) problem(err error) string {
 	return ""
 }
 
-// AllKinds are the kinds that the command why reads: those of StatusKinds, the objects that a scheduler reads, and
-// all events.
+// AllKinds returns the kinds that the command why reads: those of StatusKinds, the objects that a scheduler reads,
+// and all events.
 func AllKinds() []Kind {
 	all := slices.DeleteFunc(StatusKinds(), func(k Kind) bool { return k.Name == "Events" })
 	return append(all,
@@ -112,7 +113,7 @@ func AllKinds() []Kind {
 		Kind{Name: "Events", Empty: &corev1.EventList{}})
 }
 
-// StatusKinds are the kinds that the command status reads, with warnings as the only events.
+// StatusKinds returns the kinds that the command status reads, with warnings as the only events.
 func StatusKinds() []Kind {
 	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
 	return []Kind{

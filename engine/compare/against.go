@@ -10,7 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Measured is how far nodes match a configuration, regardless of the live objects.
+// Measured says how far nodes match a configuration, regardless of the live objects.
 type Measured struct {
 	Rolling  []plan.Rolling  // of each pool of the configuration
 	Nodes    []plan.Node     // of the cluster, with holds

@@ -82,7 +82,7 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 	return head, nil
 }
 
-// predicted is the result of applying a manifest to an object that another manifest created.
+// predicted returns the result of applying a manifest to an object that another manifest created.
 func predicted(validator *kube.Validator, was, now map[string]any) (map[string]any, error) {
 	live, _, err := validator.Predict(nil, was)
 	if err != nil {
@@ -146,8 +146,8 @@ func Prices(cluster config.Cluster, prices *catalog.Catalog) func(string) (catal
 	}
 }
 
-// offersFor are the plan types that the cluster's region sells, and those that pools require by name and that are on no
-// price list, with an unknown price.
+// offersFor returns the plan types that the cluster's region sells, and those that pools require by name and that
+// are on no price list, with an unknown price.
 func offersFor(c compile.Result, prices *catalog.Catalog) []plan.Offer {
 	return withNamed(offers(c.Cluster, prices), c, prices)
 }
@@ -163,7 +163,7 @@ func withNamed(sold []plan.Offer, c compile.Result, prices *catalog.Catalog) []p
 	return all
 }
 
-// offers are the plan types that the cluster's region sells.
+// offers returns the plan types that the cluster's region sells.
 func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard))).WithGPUs(cluster.GPUPlans)
 	types := instancetype.New(prices, cluster.Region, tier)

@@ -92,8 +92,8 @@ func selectsOf(pods []*corev1.Pod) map[string][]string {
 	return by
 }
 
-// otherPlaces are where the pods of draining pools can run instead, with the pools that changes create; nil if that is
-// unknown, or no pool is draining.
+// otherPlaces returns where the pods of draining pools can run instead, with the pools that changes create; nil if
+// that is unknown, or no pool is draining.
 func otherPlaces(in clusters.Snapshot, nodes []plan.Node, changes []plan.Change) (*places, error) {
 	leaving := map[string]bool{}
 	for _, n := range nodes {
@@ -123,7 +123,7 @@ func otherPlaces(in clusters.Snapshot, nodes []plan.Node, changes []plan.Change)
 	return placesOf(pools, in.Nodes, leaving), nil
 }
 
-// byPods are the holds of the pods on one node.
+// byPods returns the holds of the pods on one node.
 func byPods(pods []*corev1.Pod, limits pdb.Limits, at clock.Clock) (holds []plan.Hold) {
 	seen := map[plan.Hold]bool{}
 	add := func(h plan.Hold) {
@@ -146,7 +146,7 @@ func byPods(pods []*corev1.Pod, limits pdb.Limits, at clock.Clock) (holds []plan
 	return holds
 }
 
-// workloadOf is the controller of a pod; "" if it has none.
+// workloadOf returns the controller of a pod; "" if it has none.
 func workloadOf(pod *corev1.Pod) string {
 	if owner := simulate.Owner(pod); !strings.HasPrefix(owner, "Pod ") {
 		return owner
@@ -154,7 +154,7 @@ func workloadOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// lists is a client that lists only the PodDisruptionBudgets that were read.
+// lists is a client that returns only the PodDisruptionBudgets that were read.
 type lists struct {
 	client.Client
 	budgets []*policyv1.PodDisruptionBudget
@@ -195,7 +195,7 @@ type place struct {
 	taints scheduling.Taints
 }
 
-// placesOf are all pools and nodes, without those that are draining or being deleted.
+// placesOf returns all pools and nodes, without those that are draining or being deleted.
 func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[string]bool) *places {
 	p := &places{known: map[string]bool{}}
 	for _, pool := range pools {
@@ -220,7 +220,7 @@ func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[str
 	return p
 }
 
-// withoutOtherPlace are the holds of pods that fit only in the pool that is draining.
+// withoutOtherPlace returns the holds of pods that fit only in the pool that is draining.
 func (p *places) withoutOtherPlace(pods []*corev1.Pod) (holds []plan.Hold) {
 	for _, pod := range pods {
 		if podutil.IsReschedulable(pod) && !p.takes(pod) {
@@ -251,7 +251,7 @@ func (p *places) takes(pod *corev1.Pod) bool {
 	return taken
 }
 
-// alternatives are the requirements of a pod, of which a node must match one.
+// alternatives returns the requirements of a pod, of which a node must match one.
 func alternatives(pod *corev1.Pod) []scheduling.Requirements {
 	affinity := pod.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil ||

@@ -33,7 +33,8 @@ func Without(head compile.Result, drift []plan.Drift,
 	return head, found
 }
 
-// withoutField is an object without the field at a path of a plan. Lists are owned as a whole, and removed as a whole.
+// withoutField returns an object without the field at a path of a plan. Lists are owned as a whole, and removed as
+// a whole.
 func withoutField(obj map[string]any, path string) map[string]any {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	steps := strings.Split(list, ".")

@@ -47,7 +47,7 @@ type LiveOptions struct {
 	PruneNow bool
 	// Reads means that nothing is applied. Otherwise changes of a directory that a NodePlan applies are conflicts.
 	Reads bool
-	// DryRun asks the API server what it would store; nil if there is none, as for a snapshot.
+	// DryRun asks the API server what it would store; nil if there is no API server, as for a snapshot.
 	DryRun DryRun
 	// Ignore reports whether others own a field, so that the configuration no longer sets it; nil for none.
 	Ignore func(plan.Drift) bool
@@ -148,7 +148,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	return found, err
 }
 
-// drifts are the differences of live objects from a configuration.
+// drifts returns the differences of live objects from a configuration.
 func drifts(base, head compile.Result, live map[manifest.Key]map[string]any) ([]plan.Drift, error) {
 	return plan.Drifts(base.Objects, spelledAs(head.Objects, live), live, kube.FieldManager)
 }
@@ -210,7 +210,8 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		return p, err
 	}
 	p.Notes = append(p.Notes, notes...)
-	if p.Rolling = plan.UnderWay(p.Rolling); len(p.Rolling) == 0 && !moves(p.Summary()) && !relabels(p) {
+	p.Rolling = plan.UnderWay(p.Rolling)
+	if len(p.Rolling) == 0 && !moves(p.Summary()) && !relabels(p) {
 		return p, nil
 	}
 	held, more, err := cluster.Holds(ctx, withRemovals(p, after.Nodes), p.Changes, after.Now)
@@ -236,7 +237,7 @@ func relabels(p plan.Plan) bool {
 	})
 }
 
-// selected are notes of pods on nodes whose placement depends on labels that change in place.
+// selected returns notes about pods on nodes whose placement depends on labels that change in place.
 func selected(p plan.Plan, nodes []plan.Node) (notes []string) {
 	for _, c := range p.Changes {
 		for _, key := range c.LabelsInPlace() {
@@ -320,8 +321,8 @@ func withoutCopies(over []config.Object) (ours []config.Object, notes []string) 
 	return ours, notes
 }
 
-// leftOver are the live objects that were applied from this directory and are no longer in it, without those that are
-// being deleted. Notes are about those of which this is unknown, because the repository is unknown.
+// leftOver returns the live objects that were applied from this directory and are no longer in it, without those
+// that are being deleted. notes name the objects for which this is unknown, because their repository is unknown.
 func leftOver(head compile.Result, live []map[string]any) (objects []config.Object, notes []string) {
 	owner := head.Owner()
 	if owner == "" {
@@ -364,8 +365,8 @@ func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling,
 	return plan.Rolls(plan.State{Objects: liveOf(head, index(objects)), Nodes: nodes})
 }
 
-// UnderWay are the pools of head with nodes that are still to be replaced or have not joined, with their holds, and notes
-// about what could not be read.
+// UnderWay returns the pools of head with nodes that are still to be replaced or have not joined, with their holds,
+// and notes about what could not be read.
 func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog.Catalog,
 	now time.Time) ([]plan.Rolling, []string, error) {
 	objects, nodes, notes, err := read(ctx, head, in, false)
@@ -382,10 +383,11 @@ func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog
 	return plan.UnderWay(all), append(notes, more...), err
 }
 
-// liveOf are the live objects of head, without marks of a removal: head cancels it.
+// liveOf returns the live objects of head, without marks of a removal: head cancels it.
 func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects []config.Object) {
 	for _, o := range head.Objects {
-		if o.Defaulted = plan.UnmarkRemoval(live[o.Key()]); o.Defaulted != nil {
+		o.Defaulted = plan.UnmarkRemoval(live[o.Key()])
+		if o.Defaulted != nil {
 			objects = append(objects, o)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Asked is a cluster whose identity is checked; kube.Cluster is one.
+// Asked is a cluster whose identity is checked; kube.Cluster implements it.
 type Asked interface {
 	clusters.Lister
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
@@ -25,7 +25,7 @@ type Asked interface {
 // note is the identity of a cluster that its controller recorded, and the place. Unknown fields are empty.
 type note struct{ id, label, in string }
 
-// writtenDown is the note on a node class.
+// writtenDown returns the note on a node class.
 func writtenDown(obj map[string]any) note {
 	record, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
 	id, label, _ := strings.Cut(record, "/")
@@ -33,8 +33,8 @@ func writtenDown(obj map[string]any) note {
 	return note{id: id, label: label, in: in}
 }
 
-// noted returns the notes of the controllers of a cluster, next to their Leases: the only information before the first
-// apply. If the user may not read them, there are none, without an error.
+// noted returns the notes of a cluster's controllers, which are next to their Leases. Before the first apply they
+// are the only information about the identity. If the user may not read them, it returns none, without an error.
 func noted(ctx context.Context, in Asked) (notes []note, err error) {
 	if in == nil {
 		return nil, nil
@@ -68,7 +68,7 @@ func unread(err error) error {
 	return err
 }
 
-// differs is an OtherClusterError if a note is about another cluster than the one that is meant.
+// differs returns an OtherClusterError if a note is about another cluster than the one that is meant.
 func (n note) differs(tie Tie) error {
 	switch {
 	case n.label == "" || n.label == tie.Other:

@@ -69,7 +69,8 @@ func withRemovals(p plan.Plan, nodes []plan.Node) []plan.Node {
 	return nodes
 }
 
-// removingPools are the draining pools of a cluster that head neither declares nor releases, regardless of who removed them.
+// removingPools returns the draining pools of a cluster that head neither declares nor releases, regardless of who
+// removed them.
 func removingPools(objects []map[string]any, head compile.Result) (pools []config.Object) {
 	stays := map[manifest.Key]bool{}
 	for _, o := range head.Objects {

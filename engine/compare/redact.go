@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// redacted is an object without the parts that no comparison reads: its status except Kubernetes versions and conditions, and
-// annotations, labels and metadata that others have set, which may contain anything.
+// redacted returns an object without the parts that no comparison reads: its status except Kubernetes versions and
+// conditions, and annotations, labels and metadata that others have set, which may contain anything.
 func redacted(obj map[string]any, salt string) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
 	read := map[string]any{}
@@ -28,7 +28,8 @@ func redacted(obj map[string]any, salt string) map[string]any {
 	if conditions := conditionsOf(obj); len(conditions) > 0 {
 		read["conditions"] = conditions
 	}
-	if obj["status"] = read; len(read) == 0 {
+	obj["status"] = read
+	if len(read) == 0 {
 		delete(obj, "status")
 	}
 	metadata := manifest.Map(obj, "metadata")
@@ -45,8 +46,8 @@ func redacted(obj map[string]any, salt string) map[string]any {
 	return obj
 }
 
-// conditionsOf are the conditions of an object without their messages: consolidation depends on whether classes are ready and
-// overlays are valid.
+// conditionsOf returns the conditions of an object without their messages: consolidation depends on whether classes
+// are ready and overlays are valid.
 func conditionsOf(obj map[string]any) (kept []any) {
 	status, _ := manifest.Lookup(obj, "status", "conditions")
 	all, _ := status.([]any)
@@ -107,7 +108,7 @@ func set(managed []any) map[string]bool {
 	return names
 }
 
-// chosen are the labels that pools set on their nodes or require.
+// chosen returns the labels that pools set on their nodes or require.
 func (s Snapshot) chosen() map[string]bool {
 	keys := map[string]bool{}
 	for _, obj := range s.Objects {

@@ -17,8 +17,8 @@ func NameCatalog(p *plan.Plan, base, head compile.Result) {
 	p.Repriced = repriced(base, head)
 }
 
-// JudgedBy is the catalogue for the costs of a change: that of the head, or catalog.Stricter if the change alters it. So a
-// change cannot alter the prices and sizes that guards and policies evaluate it with.
+// JudgedBy returns the catalogue for the costs of a change: that of the head, or catalog.Stricter if the change
+// alters the catalogue. So a change cannot alter the prices and sizes with which guards and policies evaluate it.
 func JudgedBy(base, head compile.Result, after *catalog.Catalog) (*catalog.Catalog, error) {
 	if !repriced(base, head) {
 		return after, nil

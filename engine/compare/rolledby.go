@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// carried is a desired object with the live annotation of the revision that rolled its nodes: an apply without it would
-// remove it, and so change each object.
+// carried returns a desired object with the live annotation of the revision that rolled its nodes. An apply without
+// the annotation would remove it, and so change each object.
 func carried(desired, live map[string]any) map[string]any {
 	if note := annotationsOf(live)[manifest.AnnotationRolledBy]; note != "" {
 		return manifest.Annotated(desired, manifest.AnnotationRolledBy, note)
@@ -60,7 +60,7 @@ func rolls(c plan.Change) bool {
 	return c.Action == plan.Create || slices.ContainsFunc(c.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll })
 }
 
-// partOf is the part of an object that determines its nodes; nil for objects without nodes.
+// partOf returns the part of an object that determines its nodes; nil for objects without nodes.
 func partOf(obj map[string]any) (any, error) {
 	switch manifest.Kind(obj) {
 	case schemas.Pool.Object.Kind:
@@ -79,7 +79,7 @@ func partOf(obj map[string]any) (any, error) {
 	return nil, nil
 }
 
-// annotationsOf are the annotations that are strings.
+// annotationsOf returns the annotations that are strings.
 func annotationsOf(obj map[string]any) map[string]string {
 	texts := map[string]string{}
 	for name, value := range manifest.Map(obj, "metadata", "annotations") {

@@ -46,7 +46,7 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	return verdicts
 }
 
-// guardRules are the guards as text, by argument.
+// guardRules returns the guards as text, by argument.
 func guardRules(c compile.Result) map[string]string {
 	g := c.Guards
 	rules := map[string]string{
@@ -77,7 +77,7 @@ func guardRules(c compile.Result) map[string]string {
 	return rules
 }
 
-// policyRules are the policies as written, by name.
+// policyRules returns the policies as written, by name.
 func policyRules(c compile.Result) map[string]string {
 	rules := map[string]string{}
 	for _, p := range c.Policies {
@@ -86,7 +86,7 @@ func policyRules(c compile.Result) map[string]string {
 	return rules
 }
 
-// importRules are the objects of import blocks.
+// importRules returns the objects of import blocks.
 func importRules(c compile.Result) map[string]string {
 	rules := map[string]string{}
 	for _, i := range c.Imports {
@@ -95,7 +95,7 @@ func importRules(c compile.Result) map[string]string {
 	return rules
 }
 
-// clusterRules are the arguments of the cluster block. The Kubernetes version is in the node classes.
+// clusterRules returns the arguments of the cluster block. The Kubernetes version is in the node classes.
 func clusterRules(c compile.Result) map[string]string {
 	if c.Cluster == (config.Cluster{}) {
 		return nil

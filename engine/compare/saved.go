@@ -146,7 +146,7 @@ func staleness(planned, now plan.Change) string {
 	return ""
 }
 
-// becomes is the action on an object, after "it would".
+// becomes returns the action on an object, after "it would".
 func becomes(a plan.Action) string {
 	switch a {
 	case plan.Create:

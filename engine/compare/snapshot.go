@@ -156,7 +156,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return raw, err
 }
 
-// View is the cluster as it was when the snapshot was taken.
+// View returns the cluster as it was when the snapshot was taken.
 func (s Snapshot) View() View { return taken{s} }
 
 type taken struct{ Snapshot }
@@ -187,7 +187,7 @@ func (t taken) Notes() []string { return t.Snapshot.Notes }
 // salt makes the hashes of each snapshot different.
 func (s Snapshot) salt() string { return s.Taken.UTC().Format(time.RFC3339) }
 
-// SimulationOf is the input of a simulation, without pods, of a compiled directory.
+// SimulationOf returns the input of a simulation, without pods, of a compiled directory.
 func SimulationOf(compiled compile.Result, prices *catalog.Catalog) simulate.Input {
 	in := simulate.Input{
 		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
@@ -198,18 +198,18 @@ func SimulationOf(compiled compile.Result, prices *catalog.Catalog) simulate.Inp
 	return in
 }
 
-// wordsOf are the words in the pools of a simulation.
+// wordsOf returns the words in the pools of a simulation.
 func wordsOf(in simulate.Input) []string {
 	return workload.KnownWords(in.Objects, instancetype.New(in.Catalog, in.Region, in.Tier).List())
 }
 
-// PodsFor are the pods, with the words of the pools of a simulation in clear text.
+// PodsFor returns the pods, with the words of the pools of a simulation in clear text.
 func (s Snapshot) PodsFor(in simulate.Input) (workload.Found, error) {
 	set, err := s.PodShapes(wordsOf(in))
 	return workload.FromShapes(set), err
 }
 
-// PodShapes are the shapes of the pods, with the given words in clear text.
+// PodShapes returns the shapes of the pods, with the given words in clear text.
 func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 	if s.Shapes == nil {
 		return workload.Shapes{}, errors.New("it has no pods: the user who took it may not list pods; " +

@@ -85,9 +85,9 @@ type applies struct {
 	unasked map[string]bool // kinds whose objects were predicted, because the user may not apply them
 }
 
-// stored returns the object that an apply of desired to live stores, and the conflicts. Webhooks and policies of admission
-// can change what is sent, and only the API server knows them. If the prediction is that an apply changes nothing, nothing is
-// sent, so it is not asked.
+// stored returns the object that an apply of desired to live stores, and the conflicts. It asks the API server,
+// because only the server knows the webhooks and admission policies that can change an object. If the prediction is
+// that an apply changes nothing, nothing is sent, so the server is not asked.
 func (a *applies) stored(ctx context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
 	predicted, conflicts, err := kube.BuiltinValidator().Predict(live, desired)
 	if err != nil || a.dryRun == nil || len(conflicts) == 0 && kube.Same(live, predicted) {
@@ -113,7 +113,7 @@ func (a *applies) notes() []string {
 		strings.Join(slices.Sorted(maps.Keys(a.unasked)), ", "))}
 }
 
-// requests is how many dry runs are requested at the same time.
+// requests is the largest number of simultaneous dry runs.
 const requests = 16
 
 // targetsOf computes the results of applying head to the live objects.
@@ -161,9 +161,9 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 	}
 }
 
-// keptByDirectory is the conflict about an object that another directory of the cluster has applied. An import block takes
-// it over if its values stay, because the guards of the other directory are not evaluated. An object that a directory or a
-// NodePlan has released needs no block.
+// keptByDirectory returns the conflict about an object that another directory of the cluster has applied. An import
+// block takes it over if its values stay, because the guards of the other directory are not evaluated. An object
+// that a directory or a NodePlan has released needs no block.
 func keptByDirectory(live, stored map[string]any, head, base compile.Result) []plan.Conflict {
 	if head.Origin() == "" || live == nil {
 		return nil
@@ -199,7 +199,7 @@ func sameValues(live, predicted map[string]any) bool {
 	return kube.Same(unowned(live), unowned(predicted))
 }
 
-// unowned is an object without the marks of its owner.
+// unowned returns an object without the marks of its owner.
 func unowned(obj map[string]any) map[string]any {
 	obj = maps.Clone(obj)
 	metadata := maps.Clone(manifest.Map(obj, "metadata"))
@@ -213,7 +213,7 @@ func unowned(obj map[string]any) map[string]any {
 	return obj
 }
 
-// originOf is the directory that an object was applied from; "" if unknown, or if a NodePlan applies it.
+// originOf returns the directory that an object was applied from; "" if unknown, or if a NodePlan applies it.
 func originOf(live map[string]any) string {
 	owner := manifest.Label(live, kube.InventoryLabel)
 	if owner == "" || strings.HasPrefix(owner, kube.NodePlanOwner+".") {
@@ -229,8 +229,8 @@ func sameButUnknown(a, b string) bool {
 	return a != b && dirA == dirB && (idA == "" || idB == "")
 }
 
-// handedOver are the import blocks that take over objects from other directories: none if the directory is not in the base,
-// because its guards would then be those of the change.
+// handedOver returns the import blocks that take over objects from other directories: none if the directory is not
+// in the base, because its guards would then be those of the change.
 func handedOver(head, base compile.Result) []config.Import {
 	if base.Directory != head.Directory {
 		return nil
@@ -307,8 +307,8 @@ func (h holder) refuse(targets []Target) {
 	}
 }
 
-// keptByNodePlan is the conflict of another owner with a NodePlan that manages the object: the NodePlan would revert the
-// change.
+// keptByNodePlan returns the conflict of another owner with a NodePlan that manages the object: the NodePlan would
+// revert the change.
 func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
 	other := manifest.Label(live, kube.InventoryLabel)
 	if strings.HasPrefix(other, kube.NodePlanOwner+".") && other != owner {
@@ -317,7 +317,7 @@ func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
 	return nil
 }
 
-// conflictWith is the conflict with the NodePlan of a label.
+// conflictWith returns the conflict with the NodePlan of a label.
 func conflictWith(label string) plan.Conflict {
 	name := strings.TrimPrefix(label, kube.NodePlanOwner+".")
 	return plan.Conflict{

@@ -33,8 +33,9 @@ func (e OtherClusterError) Error() string {
 	return fmt.Sprintf("this is not the cluster %s of the directory: %s (%s)", e.Cluster.Name, e.Evidence, e.Place)
 }
 
-// Tied is a view that returns an error if the cluster is not that of the configuration: if its controller reports
-// another name or id, in its ConfigMap or on a node class, or if an object was applied from the directory of another cluster.
+// Tied returns a view that returns an error if the cluster is not that of the configuration: if its controller
+// reports another name or id, in its ConfigMap or on a node class, or if an object was applied from the directory
+// of another cluster.
 func Tied(view View, tie Tie) View {
 	if tie.Name == "" {
 		return view
@@ -72,7 +73,7 @@ func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 	return objects, nil
 }
 
-// noted is an OtherClusterError if the controller has noted another cluster.
+// noted returns an OtherClusterError if the controller has noted another cluster.
 func (t *tied) noted(ctx context.Context) error {
 	notes, err := noted(ctx, t.tie.Asked)
 	for _, n := range notes {
@@ -83,7 +84,8 @@ func (t *tied) noted(ctx context.Context) error {
 	return err
 }
 
-// appliedTo is the name of the cluster that an object was applied to; "" if unknown, or if a NodePlan has applied it.
+// appliedTo returns the name of the cluster that an object was applied to; "" if unknown, or if a NodePlan has
+// applied it.
 func appliedTo(obj map[string]any) string {
 	owner := manifest.Label(obj, kube.InventoryLabel)
 	if strings.HasPrefix(owner, kube.NodePlanOwner+".") {

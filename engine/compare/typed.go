@@ -10,7 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// ObjectOf is a live object in the form of a plan, with the address of a block of its name. Lists leave out its kind.
+// ObjectOf returns a live object in the form of a plan, with the address of a block of its name. Lists leave out
+// its kind.
 func ObjectOf(block schemas.Block, live metav1.Object) (config.Object, error) {
 	fields, err := manifest.Untyped(live)
 	if err != nil {

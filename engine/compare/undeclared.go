@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// liveObject is an object of a cluster, with the address of a block of its name.
+// liveObject returns an object of a cluster, with the address of a block of its name.
 func liveObject(obj map[string]any) config.Object {
 	key := manifest.KeyOf(obj)
 	return config.Object{
@@ -15,7 +15,7 @@ func liveObject(obj map[string]any) config.Object {
 	}
 }
 
-// undeclaredClasses are the node classes of a cluster that a state does not declare.
+// undeclaredClasses returns the node classes of a cluster that a state does not declare.
 func undeclaredClasses(live []map[string]any, s plan.State) (classes []config.Object) {
 	declared := plan.ByKey(s.Objects)
 	for _, obj := range live {
@@ -27,7 +27,7 @@ func undeclaredClasses(live []map[string]any, s plan.State) (classes []config.Ob
 	return classes
 }
 
-// undeclared are the pools of a cluster that no state declares: the live objects among
+// undeclared returns the pools of a cluster that no state declares: the live objects among
 // them, and those of which only nodes are known, as objects without a spec.
 func undeclared(live []map[string]any, nodes []plan.Node, states ...plan.State) (others []config.Object) {
 	known := map[manifest.Key]bool{}

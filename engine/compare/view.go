@@ -30,7 +30,7 @@ type View interface {
 	Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error)
 	// Whole returns all that determines which nodes Karpenter removes or replaces. The buffers are those of a change.
 	Whole(ctx context.Context, buffers []map[string]any) (Whole, error)
-	// Notes are of what could not be read before anything is asked.
+	// Notes are about what could not be read before anything is requested.
 	Notes() []string
 }
 
@@ -127,7 +127,7 @@ func (l *live) Notes() []string {
 	return nil
 }
 
-// Kinds are the kinds of objects that a configuration compiles to.
+// Kinds returns the kinds of objects that a configuration compiles to.
 func Kinds() (kinds []schemas.Object) {
 	for _, block := range schemas.Document() {
 		if block.Object != nil {

@@ -71,7 +71,7 @@ type Answer struct {
 	Failed      bool              `json:"failed"` // a diagnostic is an error
 }
 
-// Errors are the diagnostics that are errors, each on one line with its location.
+// Errors returns the diagnostics that are errors, each on one line with its location.
 func (a Answer) Errors() []string {
 	var lines []string
 	for _, d := range a.Diagnostics {
@@ -143,7 +143,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	return answer, nil
 }
 
-// declared are the values of the variables that a directory declares. Compiling it reports other
+// declared returns the values of the variables that a directory declares. Compiling it reports other
 // mistakes.
 func declared(fsys fs.FS, req Request) []config.Var {
 	module, diags := config.Load(fsys, config.Options{Dir: req.Dir})

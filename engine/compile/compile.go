@@ -115,7 +115,7 @@ func checkDirectory(fsys fs.FS, name, dir string) hcl.Diagnostics {
 		"them. Remove the argument directory, or write a name that is not the path of a configuration.", path.Clean(dir), name))}
 }
 
-// CatalogFiles are the files that can pin the catalogue of a directory, as slash-separated paths:
+// CatalogFiles returns the files that can pin the catalogue of a directory, as slash-separated paths:
 // lkeplan.catalog in the directory and above it. The first one that exists counts.
 func CatalogFiles(dir string) (files []string) {
 	for at := path.Clean(dir); fs.ValidPath(at); at = path.Dir(at) {

@@ -82,7 +82,7 @@ func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.O
 	return d
 }
 
-// clusterRange is the location of an argument of the cluster block, or of the block if the argument
+// clusterRange returns the location of an argument of the cluster block, or of the block if the argument
 // is missing.
 func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 	document := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: schemas.Cluster.Type}}}

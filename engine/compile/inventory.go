@@ -10,7 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// Owner is the value of the label kube.InventoryLabel that ties objects in the cluster to this
+// Owner returns the value of the label kube.InventoryLabel that ties objects in the cluster to this
 // configuration: Inventory, or else the cluster's name. If it is empty, leftover objects cannot be
 // recognized.
 func (c Result) Owner() string { return cmp.Or(c.Inventory, c.Cluster.Name) }
@@ -24,7 +24,7 @@ func (c Result) InRepository(id string) Result {
 	return c
 }
 
-// Origin is the value of the annotation kube.OriginAnnotation of objects applied from the directory. It
+// Origin returns the value of the annotation kube.OriginAnnotation of objects applied from the directory. It
 // distinguishes them from those of other directories for the cluster, also of other repositories, and does
 // not depend on the location of the repository. It is "" if a NodePlan applies the objects.
 func (c Result) Origin() string {

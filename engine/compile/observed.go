@@ -43,7 +43,7 @@ func observe(fsys fs.FS) *observed {
 	return &observed{FS: fsys, read: map[string]bool{}, asked: map[string]bool{}, listed: map[string]bool{}}
 }
 
-// unreadable is the error of a file that was not read as Git stores it. It replaces all other errors:
+// unreadable returns the error of a file that was not read as Git stores it. It replaces all other errors:
 // an expression such as try may have caught it, and later errors follow from it.
 func (o *observed) unreadable() hcl.Diagnostics {
 	if o.failed == nil {

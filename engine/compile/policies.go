@@ -45,7 +45,7 @@ func verdictOf(policy config.Policy, value cty.Value, nulls map[string]string, g
 	return v
 }
 
-// PolicyValue is a plan as policies see it: a value of planvalue.Type. What only a cluster can tell is
+// PolicyValue returns a plan as policies see it: a value of planvalue.Type. What only a cluster can tell is
 // unknown without a cluster.
 func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
@@ -75,7 +75,7 @@ func PolicyValue(p plan.Plan) cty.Value {
 	})
 }
 
-// NullReasons are why numbers of PolicyValue and PlanJSON are null, by their names below plan.
+// NullReasons returns why numbers of PolicyValue and PlanJSON are null, by their names below plan.
 func NullReasons(p plan.Plan) map[string]string {
 	const refresh = " To update the catalogue, run \"lkeplan catalog refresh\"."
 	why := map[string]string{}
@@ -110,7 +110,7 @@ func NullReasons(p plan.Plan) map[string]string {
 	return why
 }
 
-// about is the start of a sentence about the unknown parts of a plan that a policy depends on.
+// about returns the start of a sentence about the unknown parts of a plan that a policy depends on.
 func about(value cty.Value) string {
 	if s := value.GetAttr(schemas.Simulated); !s.IsNull() && !s.GetAttr("unschedulable").IsKnown() {
 		return "The policy depends on pods, of which some may be missing, or on "
@@ -118,7 +118,7 @@ func about(value cty.Value) string {
 	return "The policy depends on "
 }
 
-// simulated is the result of a simulation of pods; null if none were simulated, and unknown if some may
+// simulated returns the result of a simulation of pods; null if none were simulated, and unknown if some may
 // be missing.
 func simulated(w *plan.Workloads) cty.Value {
 	if w == nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// Version is the version of this program: the module version that it was built from, or "devel" and the
+// Version returns the version of this program: the module version that it was built from, or "devel" and the
 // commit if it was built from a checkout.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
@@ -23,7 +23,7 @@ func Version() string {
 	return "devel"
 }
 
-// Release is the release of a version, for required_version. It is "" for programs that were built from a
+// Release returns the release of a version, for required_version. It is "" for programs that were built from a
 // checkout, which satisfy all constraints; their version is that of the commit, v0.0.0-TIME-COMMIT.
 func Release(version string) string {
 	if strings.HasPrefix(version, "devel") || module.IsPseudoVersion(version) || strings.HasSuffix(version, "+dirty") {
@@ -32,7 +32,7 @@ func Release(version string) string {
 	return version
 }
 
-// BuildSetting is a setting of the build; "" if it is unknown.
+// BuildSetting returns a setting of the build; "" if it is unknown.
 func BuildSetting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {

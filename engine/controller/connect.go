@@ -152,7 +152,7 @@ type wrongSetting struct{ text string }
 
 func (w wrongSetting) Error() string { return w.text }
 
-// otherCluster is the error if the settings name another LKE cluster than the one with these nodes.
+// otherCluster returns the error if the settings name another LKE cluster than the one with these nodes.
 // Every node would seem to have lost its machine.
 func otherCluster(named api.Cluster, is int, by string) error {
 	return wrongSetting{fmt.Sprintf("this is LKE cluster %d, %s; the settings name %d (%s): correct LKE_CLUSTER_ID or "+
@@ -296,7 +296,7 @@ func newRecord(cfg Config) (record, error) {
 	return record{client: kube.Client(c, cfg.Kube.Host), namespace: namespace}, nil
 }
 
-// ownNamespace is the controller's namespace; "" if it has none.
+// ownNamespace returns the controller's namespace; "" if it has none.
 func ownNamespace(cfg Config) string {
 	if cfg.LeaderElectionNamespace != "" {
 		return cfg.LeaderElectionNamespace
@@ -326,7 +326,7 @@ func (r record) note(ctx context.Context, cfg Config) (cluster api.Cluster) {
 	return cluster
 }
 
-// differs is an error if an earlier controller of the cluster had other settings that identify its
+// differs returns an error if an earlier controller of the cluster had other settings that identify its
 // machines; nil if nothing is recorded.
 func (r record) differs(ctx context.Context, cfg Config, cluster api.Cluster) error {
 	was := r.note(ctx, cfg)

@@ -232,7 +232,7 @@ func (c claimClient) reportRefused(ctx context.Context, nc *karpv1.NodeClaim, er
 		"the API server refuses the NodeClaims of the pool, so it gets no nodes: %s", diag.Shorten(why, mostSaid))
 }
 
-// withMoreWorkers is the context in which a controller of Karpenter is registered. From the number of
+// withMoreWorkers returns the context in which a controller of Karpenter is registered. From the number of
 // CPUs, Karpenter derives how many objects a controller processes concurrently. For NodeClaims and
 // terminating Nodes, it also derives the retries per second from it: ten for one CPU (karpenter
 // v1.15.0, GetTypedBucketConfigs in pkg/utils/controller). Conflicting writes cause retries, and a

@@ -56,7 +56,7 @@ func (h logHandler) Handle(ctx context.Context, line slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-// lineOf is what a repeated line says.
+// lineOf returns what a repeated line says.
 func (h logHandler) lineOf(line slog.Record) seenLine {
 	l := seenLine{message: line.Message, subject: h.subject}
 	line.Attrs(func(a slog.Attr) bool {
@@ -69,7 +69,7 @@ func (h logHandler) lineOf(line slog.Record) seenLine {
 	return l
 }
 
-// subjectOf is the pod or pool that an attribute names; "" if it names none.
+// subjectOf returns the pod or pool that an attribute names; "" if it names none.
 func subjectOf(a slog.Attr) string {
 	if a.Key == "Pod" || a.Key == "NodePool" {
 		return a.Key + " " + a.Value.String() + " "

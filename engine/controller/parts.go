@@ -47,7 +47,7 @@ const (
 	GitOps     Part = "gitops"   // NodePlans; handles external input, and has no token
 )
 
-// process is the name of a process of a part.
+// process returns the name of a process of a part.
 func (p Part) process() string {
 	if p == GitOps {
 		return "lkeplan-gitops"
@@ -55,7 +55,7 @@ func (p Part) process() string {
 	return "lkeplan-controller"
 }
 
-// lease is the Lease with which processes of a part elect their leader.
+// lease returns the Lease with which processes of a part elect their leader.
 func (p Part) lease(shard labels.Selector) string {
 	name := p.process()
 	if shard != nil { // each shard has a leader

@@ -414,7 +414,7 @@ func (b *backoff) succeed(nc *karpv1.NodeClaim) {
 	}
 }
 
-// allows is how many NodeClaims can be created now if some wait for a machine.
+// allows returns how many NodeClaims can be created now if some wait for a machine.
 func (b *backoff) allows(waiting int, now time.Time) int {
 	if now.Before(b.until) {
 		return 0

@@ -27,7 +27,8 @@ func (d *Comparison) compileBase(
 			return against, rules, err
 		}
 		c.Base, against = saved.Result, plan.Revision{Kind: "plan", Ref: name}
-		if _, rules, err = d.lastApplied(ctx, c, opts); errors.Is(err, source.ErrNoRepository) {
+		_, rules, err = d.lastApplied(ctx, c, opts)
+		if errors.Is(err, source.ErrNoRepository) {
 			c.Rules = saved.Result
 			return against, plan.Revision{Kind: "plan", Ref: name, Why: "a saved plan contains no policies"}, nil
 		}
@@ -97,7 +98,7 @@ func (d *Comparison) configuration(
 	return commit.Compiled, against, rules, d.checkBase(commit.Compiled, commit.Diagnostics, against.String())
 }
 
-// itself is the revision of a directory whose own guards and policies apply.
+// itself returns the revision of a directory whose own guards and policies apply.
 func itself(why string) plan.Revision {
 	return plan.Revision{Kind: "dir", Ref: "the directory itself", Why: why}
 }

@@ -133,19 +133,19 @@ func (u Unreadable) Error() string {
 	return fmt.Sprintf("%s %s; %s:\n  %s", u.Name, u.Why, u.Do, u.Type)
 }
 
-// Pointer is the error of a file that Git LFS stores elsewhere.
+// Pointer returns the error of a file that Git LFS stores elsewhere.
 func Pointer(name string) error {
 	return Unreadable{Name: name, Why: "is stored in Git LFS, and Git has only a pointer to it",
 		Do: "store it in Git: add it again after", Type: "git lfs untrack " + name}
 }
 
-// Link is the error of reading through a symbolic link in a repository. Flux omits links from its
+// Link returns the error of reading through a symbolic link in a repository. Flux omits links from its
 // artifacts, so its controllers would see another configuration.
 func Link(name string) error {
 	return Unreadable{Name: name, Why: "is a symbolic link, and Flux omits links", Do: insteadOfLink}
 }
 
-// NotFetched is the error of reading what a commit has as a link or in a submodule, which a fetch
+// NotFetched returns the error of reading what a commit has as a link or in a submodule, which a fetch
 // omits.
 func NotFetched(name string) error {
 	return Unreadable{Name: name,

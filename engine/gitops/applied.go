@@ -37,7 +37,8 @@ func (m *appliedMemory) Keep(np client.ObjectKey, a *applied) {
 	if m.plans == nil {
 		m.plans = map[client.ObjectKey]applied{}
 	}
-	if delete(m.plans, np); a != nil {
+	delete(m.plans, np)
+	if a != nil {
 		m.plans[np] = *a
 	}
 }

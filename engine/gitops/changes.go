@@ -17,7 +17,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// never is a predicate that ignores created objects.
+// never returns a predicate that ignores created objects.
 func never(event.CreateEvent) bool { return false }
 
 // changedByOthers passes changes of a spec and deletions of a NodePlan's objects by others than

@@ -122,7 +122,8 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 		return err
 	}
 	why := plan.LiftByApproval(np.Status.Approval, &p.Plan, p.digest, w.Now())
-	if writePlan(np, p.Plan, rev.Revision, p.digest); p.Plan.Refused() {
+	writePlan(np, p.Plan, rev.Revision, p.digest)
+	if p.Plan.Refused() {
 		o := stalled(lkeplanv1alpha1.ReasonGuarded, "the NodePlan is being deleted, and the deletion of its objects waits "+
 			"for approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", waits(np, p, why))
 		return Variables{Secrets: vars.Secrets}.mask(np, o)

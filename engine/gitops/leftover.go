@@ -77,7 +77,8 @@ func (l *leftovers) applied(ctx context.Context, obj map[string]any) (bool, erro
 	if err := l.worker.Reader.Get(ctx, client.ObjectKeyFromObject(l.rev.target.NodePlan), &now); err != nil {
 		return false, err
 	}
-	if l.current = true; now.UID == l.rev.target.UID {
+	l.current = true
+	if now.UID == l.rev.target.UID {
 		l.inventory = nodeplan.InventoryOf(now.Status.Inventory)
 	}
 	return l.inventory.Has(obj), nil

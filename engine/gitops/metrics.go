@@ -69,7 +69,11 @@ func (m *reconcilerMetrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 	}
 	m.forgetStatus(np.Namespace, np.Name)
 	if c := conditions.Get(np, meta.ReadyCondition); c != nil {
-		m.ready.WithLabelValues(np.Namespace, np.Name, c.Reason).Set(map[bool]float64{true: 1}[c.Status == metav1.ConditionTrue])
+		ready := 0.0
+		if c.Status == metav1.ConditionTrue {
+			ready = 1
+		}
+		m.ready.WithLabelValues(np.Namespace, np.Name, c.Reason).Set(ready)
 	}
 	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
 		m.ceiling.WithLabelValues(np.Namespace, np.Name).Set(ceiling(np.Status.Plan))
@@ -116,7 +120,7 @@ func (m *reconcilerMetrics) SourceChecked(namespace, name string, now time.Time)
 	}
 }
 
-// ceiling is the maximum monthly cost of a plan, in dollars.
+// ceiling returns the maximum monthly cost of a plan, in dollars.
 func ceiling(p *lkeplanv1alpha1.PlanSummary) float64 {
 	if p == nil {
 		return math.Inf(1)

@@ -67,7 +67,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		if patchErr := r.patch(ctx, patcher, np); err == nil {
 			err = client.IgnoreNotFound(patchErr)
 		}
-		if r.Counts.NodePlan(np); err == nil && len(np.Finalizers) == 0 {
+		r.Counts.NodePlan(np)
+		if err == nil && len(np.Finalizers) == 0 {
 			r.Counts.Forget(np.Namespace, np.Name)
 		}
 		r.RecordDuration(ctx, np, began)
@@ -173,7 +174,7 @@ const (
 	minInterval = time.Second
 )
 
-// next is the time until a NodePlan is reconciled again, with jitter.
+// next returns the time until a NodePlan is reconciled again, with jitter.
 func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration {
 	interval := np.Spec.Interval.Duration
 	if o.failed {

@@ -131,7 +131,8 @@ func (r appliedRecord) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (v
 		v := config.Var{Name: kept.Name, Value: kept.Value}
 		if kept.Digest != "" {
 			found := false
-			if v, found = current[kept.Name]; !found || recordedVariables(np, []config.Var{v})[0] != kept {
+			v, found = current[kept.Name]
+			if !found || recordedVariables(np, []config.Var{v})[0] != kept {
 				changed = append(changed, kept.Name)
 			}
 			if !found {

@@ -92,7 +92,8 @@ type Recorder func(ctx context.Context) error
 // Work reconciles a NodePlan with the cluster.
 func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) (o outcome) {
 	err := bounded(ctx, np, func(ctx context.Context) error {
-		if o = w.work(ctx, np, record); o.failed {
+		o = w.work(ctx, np, record)
+		if o.failed {
 			return o
 		}
 		return nil

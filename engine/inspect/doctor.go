@@ -30,14 +30,14 @@ type Finding struct {
 	Do    string `json:"do,omitempty"` // about it
 }
 
-// Cluster is the cluster to check; kube.Cluster is one.
+// Cluster is the cluster to check; kube.Cluster implements it.
 type Cluster interface {
 	cluster.Lister
 	Server(ctx context.Context) (version.Info, error)
 	May(ctx context.Context, namespace, account string, what authorizationv1.ResourceAttributes) (bool, error)
 }
 
-// Account answers what doctor asks Linode; api.Client is one.
+// Account reads the Linode account; api.Client implements it.
 type Account interface {
 	Clusters(ctx context.Context) ([]api.Cluster, error)
 	Scopes() []string
@@ -47,11 +47,11 @@ type Account interface {
 // Settings are the controller's settings. ID is that of an LKE cluster.
 type Settings struct{ Name, ID, Region, Endpoint string }
 
-// Joining checks a cluster whose machines are not LKE's, but join it one by one.
+// Joining checks a cluster in instance mode, in which machines are separate Linodes.
 type Joining struct {
 	// Needs checks what machines need to join.
 	Needs func(ctx context.Context, s Settings) []Finding
-	// Linodes checks those of the cluster; NewToken is what to do if Linode refuses that.
+	// Linodes checks the Linodes of the cluster; NewToken is what to do if Linode refuses the token.
 	Linodes  func(ctx context.Context, s Settings) ([]Finding, error)
 	NewToken string
 }
@@ -71,8 +71,7 @@ type Installation struct {
 	Now              func() time.Time
 }
 
-// Examine checks everything, the foundations first. What cannot be checked is a
-// finding, too.
+// Examine runs all checks, the foundations first. A check that cannot be made is a finding, too.
 func Examine(ctx context.Context, p Installation) []Finding {
 	found := p.server(ctx)
 	if worst(found) == LevelFail {
@@ -99,7 +98,7 @@ func worst(found []Finding) Level {
 // Failed reports whether any check failed.
 func Failed(found []Finding) bool { return worst(found) == LevelFail }
 
-// notKnown is the finding for what cannot be checked.
+// notKnown returns the finding for a check that could not be made.
 func notKnown(of string, err error) []Finding {
 	f := Finding{LevelWarn, of, "unknown: " + err.Error(), ""}
 	if apierrors.IsForbidden(err) {

@@ -273,7 +273,7 @@ func (p Installation) rights(ctx context.Context) []Finding {
 	return found
 }
 
-// refused are the rights that an account lacks.
+// refused returns the rights that an account lacks.
 func (p Installation) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
 	var refused []string
 	for _, right := range needed {

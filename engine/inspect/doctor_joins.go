@@ -22,7 +22,7 @@ type settings struct {
 	instances bool // it is not LKE's: machines join automatically
 }
 
-// cluster is the LKE cluster to check: the one of the flags, else the one that the controller is installed with.
+// cluster returns the LKE cluster to check: the one of the flags, else the one that the controller is installed with.
 func (s settings) cluster(p Installation) (name string, id int) {
 	if p.Name != "" || p.ID != 0 {
 		return p.Name, p.ID
@@ -31,7 +31,7 @@ func (s settings) cluster(p Installation) (name string, id int) {
 	return s.Name, id
 }
 
-// settings are those of flags, and else those of the Deployment that creates nodes.
+// settings returns those of flags, and else those of the Deployment that creates nodes.
 func (p Installation) settings(ctx context.Context) settings {
 	env := map[string]string{}
 	parts, _ := p.parts(ctx) // installed reports the problem
@@ -89,7 +89,7 @@ func (p Installation) events(ctx context.Context) (cluster.Events, error) {
 	return cluster.Snapshot{Events: events}.EventsAt(p.Now()), err
 }
 
-// saidOf is what an event of a NodeClaim reports.
+// saidOf returns what an event of a NodeClaim reports.
 func saidOf(events cluster.Events, e *corev1.Event) string {
 	return fmt.Sprintf("NodeClaim %s, at %s: %s", e.InvolvedObject.Name, events.LastSeen(e).UTC().Format("15:04 UTC"), e.Message)
 }

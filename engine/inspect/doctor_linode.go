@@ -43,7 +43,7 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	return append(about, chosen(clusters, name, id))
 }
 
-// scope is the finding about a scope that the token must have.
+// scope returns the finding about a scope that the token must have.
 func (p Installation) scope(scope, otherwise string) Finding {
 	const of = "Linode API"
 	switch scopes := p.Linode.Scopes(); {
@@ -55,7 +55,7 @@ func (p Installation) scope(scope, otherwise string) Finding {
 	return Finding{LevelOK, of, "the token has the scope " + scope, ""}
 }
 
-// optional are the findings about scopes that a token does not need.
+// optional returns the findings about scopes that a token does not need.
 func (p Installation) optional(instances bool) (found []Finding) {
 	for _, o := range []struct {
 		scope, without, has string
@@ -73,7 +73,7 @@ func (p Installation) optional(instances bool) (found []Finding) {
 	return found
 }
 
-// unanswered is what to do if the Linode API does not answer a request.
+// unanswered returns what to do if the Linode API does not answer a request.
 func unanswered(err error, token string) string {
 	switch api.ClassOf(err) {
 	case api.ClassAuth:
@@ -89,7 +89,7 @@ func unanswered(err error, token string) string {
 	return "check LINODE_URL: the answer does not have the form of an answer of the Linode API"
 }
 
-// chosen is the finding about the cluster with an ID, or with a name alone.
+// chosen returns the finding about the cluster with an ID, or with a name alone.
 func chosen(clusters []api.Cluster, name string, id int) Finding {
 	const of = "LKE cluster"
 	these := slices.DeleteFunc(slices.Clone(clusters), func(c api.Cluster) bool {

@@ -30,7 +30,7 @@ type Node struct {
 	Cost    *catalog.Price `json:"cost"` // nil if it is unknown
 }
 
-// Use is what pods request of what is allocatable.
+// Use has the requests of pods and the allocatable amount of nodes.
 type Use struct {
 	Requested   resource.Quantity `json:"requested"`
 	Allocatable resource.Quantity `json:"allocatable"`
@@ -61,7 +61,7 @@ func nodeStates() []NodeState {
 	return []NodeState{NodeAskedFor, NodeJoining, NodeReady, NodeNotReady, NodeCordoned, NodeOutdated, NodeBlocked, NodeDraining}
 }
 
-// nodes are the nodes and the NodeClaims without a node, by pool and name.
+// nodes returns the nodes and the NodeClaims without a node, by pool and name.
 func (w *reader) nodes(r rolls) []Node {
 	requested := map[string]corev1.ResourceList{}
 	for _, pod := range w.Pods {
@@ -143,7 +143,7 @@ func totalsOf(nodes []Node) totals {
 	return t
 }
 
-// monthly is the cell with the monthly cost.
+// monthly returns the cell with the monthly cost.
 func (t totals) monthly() string {
 	switch t.unpriced {
 	case 0:
@@ -154,7 +154,7 @@ func (t totals) monthly() string {
 	return t.cost.Monthly.Text() + "+?"
 }
 
-// byPool are the nodes of each pool.
+// byPool returns the nodes of each pool.
 func byPool(nodes []Node) map[string][]Node {
 	of := map[string][]Node{}
 	for _, n := range nodes {
@@ -165,10 +165,10 @@ func byPool(nodes []Node) map[string][]Node {
 
 // claimsOf finds the NodeClaim of each node, by the node's name, and the NodeClaims without a node.
 //
-// A node that joins is that of the NodeClaim with its provider id, before Karpenter writes its name on it. If LKE does
-// not list its machine yet, which takes minutes on Enterprise, no NodeClaim has that id: it counts as the node of an
-// older NodeClaim of the same pool and plan that waits for a machine; otherwise it would count twice. So does a node
-// to which the cloud controller has not given an id yet.
+// Before Karpenter writes the name of a joining node on its NodeClaim, the provider id identifies it. If LKE does
+// not list its machine yet, which takes minutes on Enterprise, no NodeClaim has that id: then it counts as the node
+// of an older NodeClaim of the same pool and plan that waits for a machine, because it would count twice otherwise.
+// The same applies to a node without an id from the cloud controller.
 func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 	of map[string]*karpv1.NodeClaim, without []*karpv1.NodeClaim,
 ) {
@@ -217,7 +217,7 @@ func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 	return of, without
 }
 
-// stateOf is the state of a node. One of the two arguments may be missing.
+// stateOf returns the state of a node. One of the two arguments may be missing.
 func (r rolls) stateOf(node *corev1.Node, nc *karpv1.NodeClaim) NodeState {
 	switch {
 	case nc != nil && !nc.DeletionTimestamp.IsZero():
@@ -254,7 +254,7 @@ func tainted(node *corev1.Node, key string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
-// condition is a condition of a NodeClaim; nil if it does not have it.
+// condition returns a condition of a NodeClaim; nil if it does not have it.
 func condition(nc *karpv1.NodeClaim, kind string) *status.Condition {
 	return nc.StatusConditions(status.WithObservedOnly()).Get(kind)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Given is what is known in addition to the lists.
+// Given is what is known about the cluster in addition to the lists.
 type Given struct {
 	Place   string // the context and server of the cluster, for people
 	Catalog *catalog.Catalog
@@ -24,7 +24,7 @@ type Given struct {
 	Region  string // of the cluster; "" takes that of its nodes
 }
 
-// Status is what is happening. Limits and NodePlans that cannot be listed are nil, which is unknown.
+// Status is the state of a cluster. Limits and NodePlans are nil, which means unknown, if they could not be listed.
 type Status struct {
 	Place     string           `json:"cluster"`
 	Nodes     int              `json:"nodes"`              // machines, including those on the way
@@ -42,7 +42,7 @@ type Status struct {
 	now       time.Time
 }
 
-// Remark is one thing to report.
+// Remark is one line of a report.
 type Remark struct {
 	What  RemarkKind `json:"what"`
 	Text  string     `json:"text"`
@@ -105,7 +105,7 @@ func (w *reader) status() (Status, error) {
 	return s, nil
 }
 
-// unknown is what a status does not know without some kinds.
+// unknown returns notes on what a status lacks without some kinds.
 func unknown(unlisted []string) (notes []string) {
 	for _, of := range []struct{ kind, what string }{
 		{cluster.KindBudgets, "what blocks the replacement of nodes"},
@@ -120,7 +120,7 @@ func unknown(unlisted []string) (notes []string) {
 	return notes
 }
 
-// only is the part of a status that is about one pool.
+// only returns the part of a status that is about one pool.
 func (s Status) only(pool string) (Status, error) {
 	var names []string
 	for _, p := range s.Pools {

@@ -31,7 +31,7 @@ type LimitStatus struct {
 	Says    []Remark `json:"says"`
 }
 
-// Amount is how much of something may be used, as it is written.
+// Amount is the limit of a resource and its use, as text.
 type Amount struct {
 	Resource string `json:"resource"`
 	Used     string `json:"used"`
@@ -40,7 +40,7 @@ type Amount struct {
 	full     bool
 }
 
-// amountText is an amount for people, who do not count bytes.
+// amountText writes an amount for users, who do not count bytes.
 func amountText(name, amount string) string {
 	q, err := resource.ParseQuantity(amount)
 	if err != nil || name != string(corev1.ResourceMemory) && name != string(corev1.ResourceEphemeralStorage) {
@@ -65,8 +65,8 @@ func amountOf(name string, used, most resource.Quantity) Amount {
 	}
 }
 
-// ownLimits are the limits of a NodePool, by name. Used is what its nodes have that are not
-// being deleted, as Karpenter counts, whether it runs or not.
+// ownLimits returns the limits of a NodePool, by name. The used amount is that of its nodes without those that are
+// being deleted, as Karpenter counts, whether Karpenter runs or not.
 func (w *reader) ownLimits(pool *karpv1.NodePool) []Amount {
 	amounts := []Amount{}
 	if len(pool.Spec.Limits) == 0 {
@@ -103,7 +103,7 @@ func (w *reader) limits() []LimitStatus {
 	return limits
 }
 
-// sharedAmounts are the amounts that a CapacityLimit bounds. Its controller counts what is
+// sharedAmounts returns the amounts that a CapacityLimit bounds. Its controller counts what is
 // used.
 func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
 	amounts, used := []Amount{}, cl.Status.Used
@@ -137,7 +137,7 @@ type ClassStatus struct {
 	Says  []Remark `json:"says"`
 }
 
-// classes are those with something to report, by name.
+// classes returns those with something to report, by name.
 func (w *reader) classes(r rolls) []ClassStatus {
 	classes := []ClassStatus{}
 	for _, class := range w.Snapshot.Classes {

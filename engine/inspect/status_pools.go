@@ -33,7 +33,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// PoolStatus is a NodePool.
+// PoolStatus is the state of a NodePool.
 type PoolStatus struct {
 	Name   string        `json:"name"` // "" for the nodes without a pool
 	Class  string        `json:"node_class,omitempty"`
@@ -47,13 +47,13 @@ type PoolStatus struct {
 	coming   int
 }
 
-// Count is how many nodes of a pool are in a state.
+// Count is the number of nodes of a pool in a state.
 type Count struct {
 	State NodeState `json:"state"`
 	Nodes int       `json:"nodes"`
 }
 
-// rolls is how many nodes of pools are up to date.
+// rolls has the progress of pools whose nodes are replaced.
 type rolls struct {
 	pools    map[string]plan.Rolling
 	outdated map[string]bool // by the name of the claim
@@ -61,7 +61,7 @@ type rolls struct {
 	drift    map[manifest.Key][]Remark
 }
 
-// rolls finds outdated nodes as Karpenter does, and what blocks their replacement.
+// outdated finds outdated nodes as Karpenter does, and what blocks their replacement.
 func (w *reader) outdated() (rolls, error) {
 	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
 	nodes := compare.NodesOf(w.Claims, w.Snapshot.Nodes)
@@ -93,7 +93,7 @@ func (w *reader) outdated() (rolls, error) {
 	return r, err
 }
 
-// drift is the fields that other tools have set in an object that lkeplan applies.
+// drift returns the fields that other tools have set in an object that lkeplan applies.
 func drift(obj map[string]any) (says []Remark, err error) {
 	if manifest.Label(obj, kube.InventoryLabel) == "" {
 		return nil, nil
@@ -106,7 +106,7 @@ func drift(obj map[string]any) (says []Remark, err error) {
 	return says, err
 }
 
-// objects are the pools of Linode and their classes, in the form of a plan.
+// objects returns the pools of Linode and their classes, in the form of a plan.
 func (w *reader) objects() (objects []config.Object, err error) {
 	add := func(block schemas.Block, obj metav1.Object) error {
 		o, err := compare.ObjectOf(block, obj)
@@ -128,7 +128,7 @@ func (w *reader) objects() (objects []config.Object, err error) {
 	return objects, nil
 }
 
-// classOf is the name of a pool's LinodeNodeClass; "" if its nodes are not Linode's.
+// classOf returns the name of a pool's LinodeNodeClass; "" if its node class is not a LinodeNodeClass.
 func classOf(pool *karpv1.NodePool) string {
 	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && ref.Group == linodev1alpha1.Group {
 		return ref.Name
@@ -136,8 +136,8 @@ func classOf(pool *karpv1.NodePool) string {
 	return ""
 }
 
-// pools are all pools by name, also those of nodes whose NodePool was deleted or cannot be read, and last the nodes
-// without a pool.
+// pools returns all pools by name, also those of nodes whose NodePool was deleted or cannot be read, and last the
+// nodes without a pool.
 func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
 	of := byPool(nodes)
 	objects := map[string]*karpv1.NodePool{}
@@ -167,7 +167,7 @@ func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
 	return pools
 }
 
-// remarks are what to report about a pool.
+// remarks returns what to report about a pool.
 func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
 	says := []Remark{}
 	set := pool.StatusConditions(conditions.WithObservedOnly())
@@ -240,7 +240,7 @@ func (w *reader) repriced(pool *karpv1.NodePool) []Remark {
 	return []Remark{{What: RemarkPrice, Text: text, Since: moment(w.events.LastSeen(e)), quoted: true}}
 }
 
-// priceChange is the last event in the last hour about a price that Linode has changed; nil if there is none.
+// priceChange returns the last event in the last hour about a price that Linode has changed; nil if there is none.
 func (w *reader) priceChange(pools ...*karpv1.NodePool) (last *corev1.Event) {
 	for _, pool := range pools {
 		for _, e := range w.events.About(cluster.SubjectOf("NodePool", pool)) {
@@ -288,7 +288,8 @@ func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 		if window == nil || nc.Labels[karpv1.NodePoolLabelKey] != pool.Name {
 			continue
 		}
-		if nodes++; first == nil || window.Compare(*first) < 0 {
+		nodes++
+		if first == nil || window.Compare(*first) < 0 {
 			first = window
 		}
 	}
@@ -299,7 +300,7 @@ func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 		diag.Counted(nodes, "node"), diag.OneLine(first.String()))}}
 }
 
-// mostRelabeled is how many nodes are named that do not have their labels yet.
+// mostRelabeled is the largest number of nodes without their new labels that are named.
 const mostRelabeled = 5
 
 // relabels reports nodes of a pool that do not have the values of labels or annotations that change in place, and why
@@ -378,7 +379,7 @@ func (w *reader) refusals(pool string) (says []Remark) {
 	return says
 }
 
-// undeleted is the condition of a claim whose machine cannot be deleted; nil for others.
+// undeleted returns the condition of a claim whose machine cannot be deleted; nil for others.
 func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
 	c := condition(nc, nodeclaim.ConditionMachineDeleted)
 	if nc.DeletionTimestamp.IsZero() || !c.IsFalse() {
@@ -387,8 +388,8 @@ func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
 	return c
 }
 
-// warning is the last warning on a claim without a node; nil if there is none. For a claim whose machine is starting, and
-// before other warnings, it is why the machine does not join.
+// warning returns the last warning on a claim without a node; nil if there is none. For a claim whose machine is
+// starting, and before other warnings, it is why the machine does not join.
 func (w *reader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 	if !nc.DeletionTimestamp.IsZero() || nc.Status.NodeName != "" {
 		return nil
@@ -408,8 +409,8 @@ func (w *reader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 // attempt is the end of a message with a time that is relative to the event.
 var attempt = regexp.MustCompile(`next attempt in (\S+)$`)
 
-// messageOf is the message of an event, with the time of the next attempt instead of the delay before it. A message with
-// the delay stays the same in each attempt, so the API server has one event.
+// messageOf returns the message of an event, with the time of the next attempt instead of the delay before it. A
+// message with the delay stays the same in each attempt, so the API server has one event.
 func messageOf(events cluster.Events, e *corev1.Event) string {
 	found := attempt.FindStringSubmatchIndex(e.Message)
 	if found == nil {

@@ -21,7 +21,7 @@ type StatusView struct {
 	All   bool // list pools with nothing to report, each waiting workload, and each node
 }
 
-// quiet is how many pools with nothing to report, and how many nodes, are listed.
+// quiet is the largest number of pools with nothing to report, and of nodes, that are listed one by one.
 const quiet = 20
 
 // Text writes a status for people.
@@ -48,7 +48,7 @@ func (s Status) Text(v StatusView) string {
 	return p.String()
 }
 
-// headline is the totals.
+// headline returns the totals.
 func (s Status) headline() string {
 	declared := keep(s.Pools, func(p PoolStatus) bool { return p.Name != "" })
 	nodes := diag.Counted(s.Nodes, "node")
@@ -69,7 +69,7 @@ func (s Status) headline() string {
 	return text + "; " + are(pods, "pod") + " waiting for a node"
 }
 
-// page is what is being written.
+// page is a text that is being written.
 type page struct {
 	diag.Page
 	now time.Time
@@ -90,7 +90,7 @@ func (p *page) remarks(says []Remark) {
 	}
 }
 
-// ago is how long ago a moment was.
+// ago returns how long ago a moment was.
 func (p *page) ago(t *time.Time) string {
 	if t == nil {
 		return "-"
@@ -212,7 +212,7 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 	}, 4)
 }
 
-// leastName is how short the name of a node is written at least: names of LKE's nodes differ at their ends.
+// leastName is the length to which the names of nodes may be shortened: names of LKE's nodes differ at their ends.
 const leastName = 16
 
 // nodes writes a table of the nodes of each pool. Many nodes are summed up by pool and plan type.
@@ -277,7 +277,7 @@ func (p *page) nodeSums(nodes []Node) {
 	p.Paragraph(0, "CPU and MEMORY are what pods request of what is allocatable. --all lists each node.")
 }
 
-// percent is the requested share of what is allocatable.
+// percent returns the requested share of what is allocatable.
 func (u Use) percent() string {
 	if u.Allocatable.Sign() <= 0 {
 		return "-"
@@ -302,8 +302,8 @@ func Age(d time.Duration) string {
 	return schedule.WriteDuration(d)
 }
 
-// table writes rows in columns, the heading first; nothing if there is only a heading. If the rows are wider than the page,
-// the last columns move below each row. There, below writes what else there is about a row.
+// table writes rows in columns, with the heading first; nothing if there is only a heading. If the rows are wider
+// than the page, the last columns move below each row. There, below writes additional lines about a row.
 func (p *page) table(rows [][]string, below func(row int), right ...int) {
 	if len(rows) == 1 {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
-// Workload is pods of one owner that are waiting for a node.
+// Workload has the pods of one owner that are waiting for a node.
 type Workload struct {
 	Namespace string     `json:"namespace"`
 	Owner     string     `json:"owner"` // kind and name
@@ -26,7 +26,7 @@ type Workload struct {
 	Message   string     `json:"message,omitempty"` // of the last warning about the oldest pod; why pod explains more
 }
 
-// waiting are the pods that are waiting for a node, by their owner.
+// waiting returns the pods that are waiting for a node, by their owner.
 func (w *reader) waiting() []Workload {
 	by := map[[2]string][]*corev1.Pod{}
 	for _, pod := range keep(w.Pods, PodWaits) {
@@ -64,8 +64,8 @@ func (w *reader) waiting() []Workload {
 	return all
 }
 
-// fold merges workloads of one kind in a namespace if there are many, such as 3,000 pods without an owner. How
-// many there are, and of which kind, is its Owner.
+// fold merges workloads of one kind in a namespace if there are many, such as 3,000 pods without an owner. The
+// Owner of the result has their number and kind.
 func fold(loads []Workload) (folded []Workload) {
 	kindOf := func(w Workload) [2]string {
 		kind, _, _ := strings.Cut(w.Owner, " ")

@@ -29,7 +29,7 @@ type Question struct {
 	Name      string
 }
 
-// QuestionKinds are the kinds that can be explained.
+// QuestionKinds returns the kinds that can be explained.
 func QuestionKinds() []string { return []string{"pod", "node", "pool"} }
 
 // Answer explains an object.
@@ -66,7 +66,7 @@ const (
 	AboutSaid     About = "said"     // the last events
 )
 
-// title is the heading of a section about an object of a kind.
+// title returns the heading of a section about an object of a kind.
 func (a About) title(kind string) string {
 	switch {
 	case a == AboutWaits && kind == "pool":
@@ -83,7 +83,7 @@ func (a About) title(kind string) string {
 	}[a]
 }
 
-// Line is one sentence; Pools are those that it is about, if any.
+// Line is one sentence, with the pools that it is about, if any.
 type Line struct {
 	Pools []string `json:"pools,omitempty"`
 	Text  string   `json:"text"`
@@ -91,8 +91,8 @@ type Line struct {
 	quoted bool // it is quoted from an object of the cluster
 }
 
-// needed are the kinds that answers are made of, in addition to those without which nothing is read. Without events, an
-// answer only lacks them.
+// needed are the kinds that answers need, in addition to those without which nothing is read. Events are not
+// needed: without them, an answer is only shorter.
 var needed = []string{cluster.KindDaemonSets, cluster.KindLimits, cluster.KindBudgets, cluster.KindVolumeClaims, cluster.KindVolumes,
 	cluster.KindStorageClasses}
 
@@ -139,7 +139,7 @@ func newReader(l cluster.Snapshot, g Given) *reader {
 	return w
 }
 
-// live is the cluster as it is, without one claim and its node if without is not nil. Then the
+// live returns the cluster as it is, without one claim and its node if without is not nil. Then the
 // pods of that node are waiting, and no others. Pods that Karpenter does not plan for because of their
 // volumes are left out.
 func (w *reader) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
@@ -188,7 +188,7 @@ func plainly(texts ...string) (lines []Line) {
 	return lines
 }
 
-// absent is the error for a name that no object has, with the last event about a removed one.
+// absent returns the error for a name that no object has, with the last event about a removed one.
 func (w *reader) absent(kind, namespace, name string, names []string) error {
 	text := fmt.Sprintf("there is no %s %s", map[string]string{"Pod": "pod", "Node": "node", "NodePool": "pool"}[kind], name)
 	events := w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name})
@@ -231,7 +231,7 @@ func tells(reason string) bool {
 
 const mostSaid = 400
 
-// said are the last events of objects: the last for each reason, and first why a machine does not join.
+// said returns the last events of objects: the last for each reason, and first why a machine does not join.
 func (w *reader) said(of ...cluster.Subject) (lines []Line) {
 	events := w.events.About(of...)
 	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(!saysWhyUnjoined(a), !saysWhyUnjoined(b)) })
@@ -282,7 +282,7 @@ func (a Answer) Text(width int) string {
 
 const mostNamed = 4
 
-// String is the line with its pools.
+// String returns the line with its pools.
 func (l Line) String() string {
 	switch n := len(l.Pools); {
 	case n == 0:
@@ -309,18 +309,18 @@ func together(lines []Line) (merged []Line) {
 	return merged
 }
 
-// ageOf is how long ago an event was last seen.
+// ageOf returns how long ago an event was last seen.
 func (w *reader) ageOf(e *corev1.Event) string { return w.age(w.events.LastSeen(e)) }
 
 func (w *reader) age(since time.Time) string { return Age(w.Now.Sub(since)) }
 
-// asks is what the volumes of a pod require of its node.
+// asks has the requirements of a pod's volumes for its node.
 type asks struct {
 	places  simulate.VolumePlaces
 	unready string // why Karpenter does not plan for the pod; "" if it does
 }
 
-// storageOf is what the volumes of a pod require, as Karpenter reads them.
+// storageOf returns what the volumes of a pod require, as Karpenter reads them.
 func (w *reader) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 	if !simulate.ClaimsVolumes(pod) {
 		return asks{}
@@ -341,7 +341,7 @@ func (w *reader) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 	return asks{places: places}
 }
 
-// attached are the volumes of Linode that nodes attach for pods.
+// attached returns the volumes of Linode that nodes attach for pods.
 func (w *reader) attached(ctx context.Context) map[types.UID][]string {
 	names := map[types.UID][]string{}
 	for _, pod := range w.Pods {

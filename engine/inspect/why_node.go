@@ -47,7 +47,7 @@ func (w *reader) node(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// named is the object with a name in a list of one namespace; nil if there is none.
+// named returns the object with a name in a list of one namespace; nil if there is none.
 func named[T metav1.Object](list []T, name string) (found T) {
 	for _, obj := range list {
 		if obj.GetName() == name {
@@ -103,7 +103,8 @@ func (w *reader) describe(nc *karpv1.NodeClaim) string {
 	return text + fmt.Sprintf(", %s old", w.age(nc.CreationTimestamp.Time))
 }
 
-// stage is a sentence, after a space, about a claim that has no ready node yet or is being deleted; "" for others.
+// stage returns a sentence, after a space, about a claim that has no ready node yet or is being deleted; "" for
+// others.
 func (w *reader) stage(nc *karpv1.NodeClaim) string {
 	switch {
 	case !nc.DeletionTimestamp.IsZero():
@@ -152,7 +153,8 @@ func (w *reader) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 		if !has.Known() || has.Hourly >= own.Hourly {
 			continue
 		}
-		if cheaper++; cheaper <= mostPlans {
+		cheaper++
+		if cheaper <= mostPlans {
 			lines = append(lines, Line{Text: fmt.Sprintf("not %s ($%s): %s", it.Name, has.Hourly, w.not(it, nc, pool, wants))})
 		}
 	}
@@ -165,12 +167,12 @@ func (w *reader) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	return lines
 }
 
-// regionless is said if no price and no offer of a plan type is known.
+// regionless is the answer if the region is unknown, so that prices and offers are unknown, too.
 const regionless = "the region of the cluster is unknown; name it with --region"
 
 const mostPlans = 4
 
-// allowed are the plan types that a pool allows, whether they are available or not.
+// allowed returns the plan types that a pool allows, whether they are available or not.
 func (w *reader) allowed(pool *karpv1.NodePool) []*cloudprovider.InstanceType {
 	want := instancetype.RequirementsOf(pool)
 	return slices.DeleteFunc(slices.Clone(w.types().List()), func(it *cloudprovider.InstanceType) bool {
@@ -195,7 +197,7 @@ func (w *reader) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool 
 	return "it fits now; when the node was created, it was not available, or a limit did not allow it"
 }
 
-// lacks is what a plan type has too little of for the pods that a node was created for.
+// lacks returns what a plan type has too little of for the pods that a node was created for.
 func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	var offers, requests []string
 	for _, name := range slices.Sorted(maps.Keys(asked)) {

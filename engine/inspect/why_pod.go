@@ -75,7 +75,7 @@ func (w *reader) wouldGo(ctx context.Context, a *Answer, pod *corev1.Pod) error 
 	return nil
 }
 
-// waits are what a pod waits for: the machine that was requested for it, or what Linode says about its pools.
+// waits returns what a pod waits for: the machine that was requested for it, or what Linode says about its pools.
 func (w *reader) waits(pod *corev1.Pod) (lines []Line) {
 	if nc := w.nominated(pod); nc != nil {
 		lines = plainly(fmt.Sprintf("NodeClaim %s was created for the pod %s ago.%s", nc.Name,
@@ -108,7 +108,7 @@ func (w *reader) waits(pod *corev1.Pod) (lines []Line) {
 	return together(lines)
 }
 
-// nominated is the NodeClaim that a pod is to get according to its events; nil if there is none.
+// nominated returns the NodeClaim that will run a pod according to its events; nil if there is none.
 func (w *reader) nominated(pod *corev1.Pod) *karpv1.NodeClaim {
 	for _, e := range w.events.About(cluster.SubjectOf("Pod", pod)) {
 		_, rest, found := strings.Cut(e.Message, "nodeclaim/")
@@ -182,8 +182,8 @@ func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	return append(near, far...)
 }
 
-// complaints is how many requirements of a pod a pool does not meet: the pool with the fewest is
-// probably the intended one.
+// complaints returns how many requirements of a pod a pool does not meet: the pool with the fewest is probably the
+// intended one.
 func complaints(line Line) int { return strings.Count(line.Text, "; the pod ") }
 
 // elsewhere reports that a pod requires a region or zone that the cluster is not in.
@@ -198,7 +198,7 @@ func (w *reader) elsewhere(pod *corev1.Pod) (lines []Line) {
 	return lines
 }
 
-// mostFar is how many lines are about pools that do not match a pod.
+// mostFar is the largest number of lines about pools that do not match a pod.
 const mostFar = 8
 
 // room reports that an existing or coming node has capacity for a pod.
@@ -260,7 +260,7 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 	w.addSaid(a, cluster.SubjectOf("NodePool", pool))
 }
 
-// summary is the number of nodes of a pool, and their cost.
+// summary returns the number of nodes of a pool, and their cost.
 func (w *reader) summary(p PoolStatus) string {
 	if p.Nodes == 0 {
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
@@ -277,7 +277,7 @@ func (w *reader) summary(p PoolStatus) string {
 		p.Cost.Hourly)
 }
 
-// makes are the plan types that a pool allows, the cheapest first, and why some of them
+// makes returns the plan types that a pool allows, the cheapest first, and why some of them
 // are unavailable.
 func (w *reader) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {

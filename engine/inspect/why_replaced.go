@@ -20,7 +20,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// drifts are what the reasons of drift mean.
+// drifts explain the reasons of drift.
 var drifts = map[string]string{
 	"NodePoolDrifted":        "the template of its pool has changed since the node was created",
 	"RequirementsDrifted":    "its pool no longer allows such a node",
@@ -30,8 +30,8 @@ var drifts = map[string]string{
 	"InstanceResized":        "its Linode was resized to another plan type",
 }
 
-// replaced explains why a node is being removed (AboutRemoved), or will be replaced (AboutReplaced). Of a node that stays, about
-// is "".
+// replaced explains why a node is being removed (AboutRemoved), or will be replaced (AboutReplaced). For a node
+// that stays, about is "".
 func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err error) {
 	rolls, err := w.outdated()
 	if err != nil {
@@ -53,7 +53,8 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 	case !nc.DeletionTimestamp.IsZero():
 		texts = append(texts, fmt.Sprintf("the deletion of NodeClaim %s started %s ago", nc.Name, w.age(nc.DeletionTimestamp.Time)))
 	}
-	if about = AboutReplaced; len(texts) > 0 {
+	about = AboutReplaced
+	if len(texts) > 0 {
 		about = AboutRemoved
 	}
 	pool, drift := nc.Labels[karpv1.NodePoolLabelKey], ""
@@ -104,8 +105,8 @@ func consolidated(nc *karpv1.NodeClaim) bool {
 	return reason == karpv1.DisruptionReasonUnderutilized || reason == karpv1.DisruptionReasonEmpty
 }
 
-// movedBy is the revision for which Karpenter moves a node, by the name of its NodeClaim or its Node, and the saving, as a
-// NodePlan has recorded them; "" if none has.
+// movedBy returns the revision for which Karpenter moves a node, by the name of its NodeClaim or its Node, and the
+// saving, as a NodePlan has recorded them; "" if none has.
 func (w *reader) movedBy(name string) string {
 	for _, np := range w.Plans {
 		p := np.Status.Plan
@@ -122,7 +123,7 @@ func (w *reader) movedBy(name string) string {
 	return ""
 }
 
-// unrecorded says of a node that Karpenter moves that no NodePlan has recorded why.
+// unrecorded explains, for a node that Karpenter moves, that no NodePlan has recorded the reason.
 func (w *reader) unrecorded() string {
 	if unread := w.Unread(cluster.KindPlans); unread != "" {
 		return "whether a commit lets Karpenter move the node is unknown: " + unread
@@ -163,7 +164,7 @@ func (w *reader) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	return []string{fmt.Sprintf("revision %s of NodePlan %s changed %s", nodeplan.Short(by.Name), diag.OneLine(by.NodePlan), what)}
 }
 
-// driftOf is the reason with which Karpenter will mark a node that it has not marked yet.
+// driftOf returns the reason with which Karpenter will mark a node that it has not marked yet.
 func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	switch {
 	case pool != nil && inplace.TemplateOf(pool).Drifted(nc.Labels, nc.Annotations):

@@ -133,7 +133,7 @@ func (w *reader) awaited(nc *karpv1.NodeClaim) []string {
 		window.Until().UTC().Format("2006-01-02 15:04 UTC")}
 }
 
-// movable are the pods of a claim's node that would have to move.
+// movable returns the pods of a claim's node that would have to move.
 func (w *reader) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	for _, pod := range cluster.PodsToMove(w.Pods, nc.Status.NodeName) {
 		if pod.DeletionTimestamp.IsZero() {
@@ -167,7 +167,7 @@ func (w *reader) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (
 	return texts
 }
 
-// holds are what blocks Karpenter from draining a node.
+// holds returns what blocks Karpenter from draining a node.
 func (w *reader) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string, err error) {
 	nodes := compare.NodesOf([]*karpv1.NodeClaim{nc}, w.Snapshot.Nodes)
 	if consolidation { // which pods block even if a node has a termination grace period
@@ -257,7 +257,7 @@ func (w *reader) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placeme
 	return text + fmt.Sprintf(", which is not cheaper ($%s an hour instead of $%s)", cost, own)
 }
 
-// closed are the budgets of a pool that do not allow a disruption now for a reason: those that
+// closed returns the budgets of a pool that do not allow a disruption now for a reason: those that
 // allow none, with their end, and those that are already used.
 func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
 	nodes, going := w.counted(pool, nc)
@@ -288,7 +288,7 @@ func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karp
 	return texts
 }
 
-// counted is the number of nodes of a pool that budgets count, and the names of those that
+// counted returns the number of nodes of a pool that budgets count, and the names of those that
 // use them: they are being removed, or are not ready.
 func (w *reader) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int, going []string) {
 	for _, nc := range w.Claims {

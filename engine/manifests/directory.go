@@ -96,7 +96,8 @@ func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
 		}
 		return nil
 	}
-	if w.files++; w.files > maxFiles {
+	w.files++
+	if w.files > maxFiles {
 		return fmt.Errorf("more than %d files; name subdirectories of it", maxFiles)
 	}
 	if entry.Type()&fs.ModeSymlink != 0 && !w.Links {

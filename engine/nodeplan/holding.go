@@ -28,7 +28,7 @@ const (
 	Foreign
 )
 
-// Declared is the relation of a live object to the NodePlan with this inventory and value of the
+// Declared returns the relation of a live object to the NodePlan with this inventory and value of the
 // inventory label that declares it.
 //
 // An object with the label that lkeplan has applied belongs to the NodePlan even if it is in no
@@ -48,7 +48,7 @@ func (i Inventory) Declared(live map[string]any, label string, imports []config.
 	return Foreign
 }
 
-// InventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's objects. A label has
+// InventoryLabel returns the value of the label kube.InventoryLabel of a NodePlan's objects. A label has
 // at most 63 characters, so the value of long names ends in a digest.
 func InventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
 	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
@@ -67,7 +67,7 @@ func Maker(live map[string]any) string {
 	return maker
 }
 
-// HolderOf is the NodePlan that an inventory label names, as namespace/name, cut to
+// HolderOf returns the NodePlan that an inventory label names, as namespace/name, cut to
 // the length of a label.
 func HolderOf(live map[string]any) string {
 	name, _ := strings.CutPrefix(manifest.Label(live, kube.InventoryLabel), kube.NodePlanOwner+".")

@@ -59,7 +59,7 @@ func EntryOf(obj map[string]any) lkeplanv1alpha1.InventoryEntry {
 	}
 }
 
-// ID is how inventories name an object.
+// ID returns how inventories name an object.
 func ID(namespace, name, group, kind string) string {
 	return fmt.Sprintf("%s_%s_%s_%s", namespace, name, group, kind)
 }

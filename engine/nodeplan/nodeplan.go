@@ -41,7 +41,7 @@ var apiVersion = lkeplanv1alpha1.GroupVersion.String()
 
 const kind = "NodePlan"
 
-// named is what names a NodePlan to a Cluster.
+// named returns what names a NodePlan to a Cluster.
 func named(at types.NamespacedName) map[string]any { return referenceTo(apiVersion, kind, at) }
 
 func referenceTo(apiVersion, kind string, at types.NamespacedName) map[string]any {
@@ -124,7 +124,7 @@ var states = map[string]string{
 	lkeplanv1alpha1.ReasonHeld: Held, lkeplanv1alpha1.ReasonRolledBack: Restored,
 }
 
-// State is the state of a NodePlan in a word or two.
+// State returns the state of a NodePlan in a word or two.
 func State(np *lkeplanv1alpha1.NodePlan) string {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	switch {
@@ -214,7 +214,7 @@ func Superseded(np *lkeplanv1alpha1.NodePlan) bool {
 		apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.ReadyCondition)
 }
 
-// Short is a revision with the first eight digits of its commit; "-" for none.
+// Short returns a revision with the first eight digits of its commit; "-" for none.
 func Short(revision string) string {
 	if revision == "" {
 		return "-"

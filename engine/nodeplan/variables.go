@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Variables are the values that a NodePlan has for variables, NAME=VALUE, sorted by name.
+// Variables returns the values that a NodePlan has for variables, NAME=VALUE, sorted by name.
 // Secrets are not read: a plan does not need them. Their names are returned.
 func Variables(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan) (vars, secrets []string, err error) {
 	values := map[string]string{}
@@ -44,7 +44,7 @@ func Variables(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan) (va
 	return vars, secrets, nil
 }
 
-// Text is a JSON value as it is written on a command line: text without its quotes, and
+// Text returns a JSON value as it is written on a command line: text without its quotes, and
 // anything else as JSON, which is HCL as well.
 func Text(raw []byte) string {
 	var text string

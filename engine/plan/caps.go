@@ -57,8 +57,9 @@ func limitsOfSeveral(objects []object) (all []limitsBlock, err error) {
 	return all, nil
 }
 
-// bound is the maximum cost of pools within the limits. It is the minimum of the money that the block allows, of the cost
-// of nodes that fit its limits in any pool, and of the cost of nodes that fit each limit within the pools' ceilings.
+// bound returns the maximum cost of pools within the limits. It is the minimum of the money that the block allows,
+// of the cost of nodes that fit its limits in any pool, and of the cost of nodes that fit each limit within the
+// pools' ceilings.
 func (l limitsBlock) bound(pools []pricedPool) Ceiling {
 	nodes, added := &mix{}, map[*mix]bool{} // many pools have the same
 	for _, p := range pools {
@@ -82,8 +83,8 @@ func (l limitsBlock) bound(pools []pricedPool) Ceiling {
 	return most
 }
 
-// filled is the maximum cost of pools that share an amount of one resource: the pools that cost most per unit come first,
-// each up to its ceiling.
+// filled returns the maximum cost of pools that share an amount of one resource: the pools that cost most per unit
+// come first, each up to its ceiling.
 func filled(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
 	type cheap struct {
 		pricedPool
@@ -112,7 +113,7 @@ func filled(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
 	return most
 }
 
-// or is the lower of two ceilings that both hold. A known ceiling holds even if the other is unknown.
+// or returns the lower of two ceilings that both hold. A known ceiling holds even if the other is unknown.
 func (c Ceiling) or(other Ceiling) Ceiling {
 	switch {
 	case c.Known() != other.Known() && !c.Unlimited && !other.Unlimited:

@@ -82,8 +82,8 @@ func (s side) unpriced() string {
 	return strings.Join(all, " and ")
 }
 
-// spent is the monthly cost of the nodes of each pool, by its name, and the pools that have nodes of a plan type with an
-// unknown price. A node without a plan type costs nothing yet.
+// spent returns the monthly cost of the nodes of each pool, by its name, and the pools that have nodes of a plan
+// type with an unknown price. A node without a plan type costs nothing yet.
 func (s State) spent() (spent map[string]catalog.Money, unknown map[string]string) {
 	prices := make(map[string]catalog.Money, len(s.Offers))
 	for _, o := range s.Offers {

@@ -42,7 +42,7 @@ func Diff(ctx context.Context, from, to State) (Plan, error) {
 	return p, p.cost(ctx, base, head)
 }
 
-// effects are the changes of objects with their effects on nodes, without their numbers of nodes.
+// effects returns the changes of objects with their effects on nodes, without their numbers of nodes.
 func effects(ctx context.Context, base, head side) (Plan, error) {
 	p := Plan{Now: head.Now}
 	for _, o := range head.objects {
@@ -91,7 +91,7 @@ func changeOf(o config.Object, action Action) Change {
 	}
 }
 
-// stored is an object without the fields that the API server and controllers add.
+// stored returns an object without the fields that the API server and controllers add.
 func stored(o config.Object) map[string]any {
 	obj := o.Defaulted
 	if obj == nil {
@@ -144,7 +144,8 @@ func empty(value any) bool {
 	return false
 }
 
-// removed is the change of an object that the head does not have: it is deleted, unless a removed block keeps it.
+// removed returns the change of an object that the head does not have: it is deleted, unless a removed block keeps
+// it.
 func removed(o config.Object, base, head State) Change {
 	now := base.PruneNow
 	for _, r := range head.Removed {
@@ -170,8 +171,8 @@ func removed(o config.Object, base, head State) Change {
 	return c
 }
 
-// deleted is the deletion of an object. The nodes of a NodePool are deleted with it, regardless of budgets: its NodeClaims
-// are its dependents.
+// deleted returns the deletion of an object. The nodes of a NodePool are deleted with it, regardless of budgets:
+// its NodeClaims are its dependents.
 func deleted(o config.Object) Change {
 	c := changeOf(o, Delete)
 	c.Old = stored(o)
@@ -313,7 +314,7 @@ func (p *Plan) fanOut(base, head side) {
 	}
 }
 
-// rolledClasses are the changes of classes that roll nodes, by name.
+// rolledClasses returns the changes of classes that roll nodes, by name.
 func (p Plan) rolledClasses() map[string]Change {
 	rolled := map[string]Change{}
 	for _, c := range p.Changes {
@@ -324,7 +325,7 @@ func (p Plan) rolledClasses() map[string]Change {
 	return rolled
 }
 
-// origin is the place of a field in the source. A field that is missing has
+// origin returns the place of a field in the source. A field that is missing has
 // none.
 func origin(o config.Object, path string) hcl.Range {
 	if written, ok := position(o.Manifest, path); ok {

@@ -69,7 +69,7 @@ func onNodes(path string) (key string, ok bool) {
 	return "", false
 }
 
-// LabelsInPlace are the labels of nodes that a change of a pool changes in place, in the order of the fields.
+// LabelsInPlace returns the labels of nodes that a change of a pool changes in place, in the order of the fields.
 func (c Change) LabelsInPlace() (keys []string) {
 	for _, f := range c.Fields {
 		key, ok := onNodes(f.Path)

@@ -114,8 +114,8 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 	return v
 }
 
-// deletedNodes is how many nodes may be deleted with their pools. The default is none, so that a pool in use is not
-// deleted by accident. Without a value, the guard does not apply to a plan that deletes no pool.
+// deletedNodes returns how many nodes may be deleted with their pools. The default is none, so that a pool in use
+// is not deleted by accident. Without a value, the guard does not apply to a plan that deletes no pool.
 func (p Plan) deletedNodes(g config.Guards) config.Share {
 	if g.MaxDeletedNodes.Text == "" && len(p.Summary().Deleted) > 0 {
 		return config.Share{Text: "0"}
@@ -150,7 +150,7 @@ func (p Plan) share(guard string, most config.Share, nodes Count, g config.Guard
 	return []Verdict{v}
 }
 
-// Uncounted is the verdict of a guard or a policy that cannot be evaluated, with the reason.
+// Uncounted returns the verdict of a guard or a policy that cannot be evaluated, with the reason.
 func Uncounted(g config.Guards, why string) (Status, string) {
 	if g.RefuseUnknown {
 		return Blocked, why
@@ -178,10 +178,10 @@ func (p Plan) moves() string {
 	return cmp.Or(strings.Join(parts, " or "), "would be replaced")
 }
 
-// Moved are the nodes that a plan replaces, drains or may remove: those that the guard max_rolled_nodes counts.
+// Moved returns the nodes that a plan replaces, drains or may remove: those that the guard max_rolled_nodes counts.
 func (s Summary) Moved() Count { return s.NodesRolled.Plus(s.NodesDrained).Plus(s.NodesRemovable) }
 
-// Touched are the nodes that a plan deletes, drains, replaces or may remove: those that an approval limits.
+// Touched returns the nodes that a plan deletes, drains, replaces or may remove: those that an approval limits.
 func (s Summary) Touched() Count { return s.NodesDeleted.Plus(s.Moved()) }
 
 // touches reports whether a plan replaces, removes or deletes nodes, or may do so.
@@ -373,7 +373,7 @@ func (p *Plan) Permit() {
 	}
 }
 
-// counted are the addresses of the changes whose nodes, pools or pods a guard counts; none if it counts nothing.
+// counted returns the addresses of the changes whose nodes, pools or pods a guard counts; none if it counts nothing.
 func (p Plan) counted(guard string) (addrs []string) {
 	for _, c := range p.Changes {
 		counts := c.Effect == DeleteNodes || c.Prune == StartRemoval
@@ -410,7 +410,7 @@ func StricterShare(a config.Share, text string, of int) config.Share {
 	return b
 }
 
-// hundredths is how many nodes a share allows, in hundredths of a
+// hundredths returns how many nodes a share allows, in hundredths of a
 // node.
 func hundredths(s config.Share, of int) int {
 	if s.Percent {

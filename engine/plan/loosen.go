@@ -36,7 +36,7 @@ const (
 	consolidatesUnderutilized
 )
 
-// policyOf is what a policy allows, regardless of consolidateAfter.
+// policyOf returns what a policy allows, regardless of consolidateAfter.
 func policyOf(pool *karpv1.NodePool) consolidation {
 	switch pool.Spec.Disruption.ConsolidationPolicy {
 	case karpv1.ConsolidationPolicyWhenEmpty:
@@ -87,7 +87,7 @@ func loosensAny(before, after *karpv1.NodePool) bool {
 	})
 }
 
-// requirementOf is the key of a requirement of a pool at a path.
+// requirementOf returns the key of a requirement of a pool at a path.
 func requirementOf(path string) (key string, ok bool) {
 	key, ok = strings.CutPrefix(path, "spec.template.spec.requirements[")
 	return strings.TrimSuffix(key, "]"), ok
@@ -197,7 +197,8 @@ func (p *Plan) loosenOthers(ctx context.Context, base, head side) {
 		for _, i := range loosened {
 			known := slices.Contains(because[i], source.Addr)
 			p.Changes[i].Sooner = p.Changes[i].Sooner || head.Moves.Known
-			if p.Changes[i].Loosens = true; i != l.change && !known && gravity[p.Changes[i].Effect] < gravity[MayRemove] {
+			p.Changes[i].Loosens = true
+			if i != l.change && !known && gravity[p.Changes[i].Effect] < gravity[MayRemove] {
 				because[i] = append(because[i], source.Addr)
 			}
 		}
@@ -254,7 +255,8 @@ func (p *Plan) attract(ctx context.Context, base, head side, pools map[int]objec
 				continue
 			}
 			may[why] = append(may[why], c.Addr)
-			if c.Loosens = true; gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], source.Addr) {
+			c.Loosens = true
+			if gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], source.Addr) {
 				because[i] = append(because[i], source.Addr)
 			}
 		}
@@ -277,7 +279,8 @@ func (p *Plan) attract(ctx context.Context, base, head side, pools map[int]objec
 				continue
 			}
 			others[why] = append(others[why], c.Addr)
-			if c.Loosens = true; gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], source.Addr) {
+			c.Loosens = true
+			if gravity[c.Effect] < gravity[Roll] && !slices.Contains(because[i], source.Addr) {
 				because[i] = append(because[i], source.Addr)
 			}
 		}
@@ -315,7 +318,8 @@ func (p *Plan) setMoves(base, head side, pools map[int]object) {
 			c.Sooner = true
 			continue
 		}
-		if c.Loosens = len(head.Moves.of(c.Name)) > 0; c.Loosens {
+		c.Loosens = len(head.Moves.of(c.Name)) > 0
+		if c.Loosens {
 			c.Because = append(c.Because, slices.DeleteFunc(slices.Clone(sources), func(addr string) bool {
 				return addr == c.Addr || slices.Contains(c.Because, addr)
 			})...)
@@ -342,8 +346,8 @@ func (l loosener) loosens(path string) bool {
 	})
 }
 
-// maintenanceLead is how long before maintenance of their hosts a class has its nodes replaced; -1 if it does not, or if
-// there is no class.
+// maintenanceLead returns how long before maintenance of their hosts a class has its nodes replaced; -1 if it does
+// not, or if there is no class.
 func maintenanceLead(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	if class == nil || class.Spec.ReplaceBeforeMaintenance == nil {
 		return -1
@@ -369,8 +373,8 @@ func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) (fields []s
 	return fields
 }
 
-// changedPool is the pool of a change: after it, or else before it. Of a pool that no state declares, only the nodes may be
-// known.
+// changedPool returns the pool of a change: after it, or else before it. Of a pool that no state declares, only the
+// nodes may be known.
 func changedPool(c Change, base, head side) object {
 	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
 		if o.pool != nil {
@@ -443,13 +447,14 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 	return all
 }
 
-// byWeight are the names of pools among objects, and of other pools, in the order in which
+// byWeight returns the names of pools among objects, and of other pools, in the order in which
 // Karpenter tries them (karpenter v1.15.0, OrderByWeight).
 func byWeight(objects, others []object, some func(object) bool) (names []string) {
 	weights := map[string]int32{}
 	for _, o := range slices.Concat(objects, others) {
 		if o.Kind() == schemas.Pool.Object.Kind && some(o) {
-			if names = append(names, o.Name()); o.pool != nil {
+			names = append(names, o.Name())
+			if o.pool != nil {
 				weights[o.Name()] = ptr.Deref(o.pool.Spec.Weight, 0)
 			}
 		}
@@ -504,7 +509,8 @@ func shrinking(before, after map[string]any) (fields []string) {
 	keys := slices.Collect(maps.Keys(was))
 	for _, key := range both(keys, slices.Collect(maps.Keys(is))) {
 		alone := maps.Clone(was)
-		if alone[key] = is[key]; is[key] == nil {
+		alone[key] = is[key]
+		if is[key] == nil {
 			delete(alone, key)
 		}
 		if shrinksBuffer(before, map[string]any{"spec": alone}) {

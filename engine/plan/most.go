@@ -67,9 +67,9 @@ func (s share) within(other share) bool {
 	return true
 }
 
-// most is the maximum monthly cost of nodes of the mix within limits on nodes, cpu and memory, and the limits that bind: the
-// lowest maximum within one of them, or within two. Within two limits, the dearest mix has at most two offers. Fractions of
-// nodes count, so it is an upper bound.
+// most returns the maximum monthly cost of nodes of the mix within limits on nodes, cpu and memory, and the limits
+// that bind: the lowest maximum within one of them, or within two. Within two limits, the dearest mix has at most
+// two offers. Fractions of nodes count, so it is an upper bound.
 func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []string) {
 	var limited []int // resources
 	var amounts [len(counted)]*big.Rat
@@ -106,8 +106,8 @@ func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []strin
 	return most, by
 }
 
-// within is the maximum cost within limits on two resources, which may be the same; nil if it has no bound. It tries each
-// offer and each pair of offers that uses up both limits, first with floating point numbers.
+// within returns the maximum cost within limits on two resources, which may be the same; nil if it has no bound. It
+// tries each offer and each pair of offers that uses up both limits, first with floating point numbers.
 func (m mix) within(a, b int, limitA, limitB *big.Rat) *big.Rat {
 	number := func(r *big.Rat) float64 { f, _ := r.Float64(); return f }
 	most, first, second := -1.0, 0, 0
@@ -154,7 +154,7 @@ func least(a, b *big.Rat) *big.Rat {
 	return a
 }
 
-// inShares is a limit in the unit of shares.
+// inShares returns a limit in the unit of shares.
 func inShares(name string, limit resource.Quantity) *big.Rat {
 	dec := limit.AsDec()
 	amount := new(big.Rat).SetInt(dec.UnscaledBig())
@@ -182,7 +182,7 @@ func ceilingOf(sum *big.Rat) Ceiling {
 	return Ceiling{Monthly: catalog.Money(whole.Int64())}
 }
 
-// both is the sorted union of two lists of names.
+// both returns the sorted union of two lists of names.
 func both(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }

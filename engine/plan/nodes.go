@@ -231,7 +231,8 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 			im.Expiring++
 		}
 	}
-	if im.Rolled, im.Elsewhere = len(rolled), after.removing; !im.Elsewhere {
+	im.Rolled, im.Elsewhere = len(rolled), after.removing
+	if !im.Elsewhere {
 		im.Upgrade = after.upgraded(rolled)
 	}
 	if after.pool != nil && !head.Now.IsZero() && (im.Rolled > 0 || !im.Known) {
@@ -337,9 +338,11 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
 			allows: allows(o)}
 		j.held = s.Unheld != nil && !reflect.DeepEqual(s.Unheld(o.Defaulted)["spec"], o.Defaulted["spec"])
-		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
+		_, j.removing = ReadRemoval(o.Defaulted)
+		if j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()
-			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {
+			delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval)
+			if len(j.pool.Spec.Template.Annotations) == 0 {
 				j.pool.Spec.Template.Annotations = nil // an empty map has another hash than nil
 			}
 		}

@@ -26,7 +26,8 @@ type object struct {
 }
 
 func typed(o config.Object) (t object, err error) {
-	if t.Object = o; o.Defaulted == nil {
+	t.Object = o
+	if o.Defaulted == nil {
 		return t, nil
 	}
 	switch o.Kind() {
@@ -44,7 +45,7 @@ func typed(o config.Object) (t object, err error) {
 	return t, err
 }
 
-// hash is the digest by which Karpenter and the provider detect drifted nodes; "" for objects that no nodes are
+// hash returns the digest by which Karpenter and the provider detect drifted nodes; "" for objects that no nodes are
 // made from.
 func (o object) hash() string {
 	switch {
@@ -81,7 +82,7 @@ func labelRequirements(written []karpv1.NodeSelectorRequirementWithMinValues) sc
 	return scheduling.NewNodeSelectorRequirementsWithMinValues(all...)
 }
 
-// classRef is the name of the node class of a pool; "" if unknown.
+// classRef returns the name of the node class of a pool; "" if unknown.
 func (o object) classRef() string {
 	if o.pool == nil || o.pool.Spec.Template.Spec.NodeClassRef == nil {
 		return ""
@@ -89,8 +90,8 @@ func (o object) classRef() string {
 	return o.pool.Spec.Template.Spec.NodeClassRef.Name
 }
 
-// TemplateHash is the hash of an object by which Karpenter and the provider detect drifted nodes; "" for kinds that
-// no nodes are made from.
+// TemplateHash returns the hash of an object by which Karpenter and the provider detect drifted nodes; "" for kinds
+// that no nodes are made from.
 func TemplateHash(obj map[string]any) (string, error) {
 	o, err := typed(config.Object{Manifest: obj, Defaulted: obj})
 	return o.hash(), err
@@ -103,7 +104,7 @@ type side struct {
 	byKey           map[manifest.Key]object // of objects
 }
 
-// class is a node class of the side, or else of the cluster; nil if it is unknown.
+// class returns a node class of the side, or else of the cluster; nil if it is unknown.
 func (s side) class(key manifest.Key) *linodev1alpha1.LinodeNodeClass {
 	if o, declared := s.byKey[key]; declared {
 		return o.class

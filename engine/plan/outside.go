@@ -27,7 +27,7 @@ func (p *Plan) outside(head side) {
 	}
 }
 
-// classesOf are the node classes of a pool: the class that it names, or else the classes of its nodes, sorted.
+// classesOf returns the node classes of a pool: the class that it names, or else the classes of its nodes, sorted.
 func classesOf(pool object, nodes []Node) (classes []string) {
 	if class := pool.classRef(); class != "" {
 		return []string{class}

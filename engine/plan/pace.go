@@ -49,7 +49,8 @@ type limit struct {
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	p := &Pace{nodes: nodes, leaving: leaving, rolled: rolled}
-	if p.always = nodes; nodes == 0 {
+	p.always = nodes
+	if nodes == 0 {
 		p.always = 100
 	}
 	p.Closed = closed(pool, p.always, now)
@@ -96,13 +97,15 @@ func (p *Pace) apply(now, at time.Time) {
 			if n >= 0 {
 				p.extend(from, next, n, end)
 			}
-			if from, n = next, allowed; n > 0 && !found {
+			from, n = next, allowed
+			if n > 0 && !found {
 				found, p.Next, p.Wave = true, from, n
 			}
 		}
 		p.extend(from, end, max(n, 0), end)
 	}
-	if p.Never = !found && (at.IsZero() || !p.later(at)); p.Next.Equal(now) {
+	p.Never = !found && (at.IsZero() || !p.later(at))
+	if p.Next.Equal(now) {
 		p.Next = time.Time{}
 	}
 	if p.nodes == 0 {
@@ -112,7 +115,8 @@ func (p *Pace) apply(now, at time.Time) {
 		p.Now, p.Wave = p.Windows[0].Nodes, 0
 		return
 	}
-	if p.Now = max(0, p.Windows[0].Nodes-p.leaving); p.Wave > 0 {
+	p.Now = max(0, p.Windows[0].Nodes-p.leaving)
+	if p.Wave > 0 {
 		p.Waves = (p.rolled + p.Wave - 1) / p.Wave
 	}
 }
@@ -165,8 +169,8 @@ func (p *Pace) later(from time.Time) bool {
 // the pods move.
 const batchTime = 3 * time.Minute
 
-// Soonest is when the last of a number of nodes can have drained if each batch takes batchTime and only the budgets
-// delay nodes. It is the zero time if that is not within the windows.
+// Soonest returns when the last of a number of nodes can have drained if each batch takes batchTime and only the
+// budgets delay nodes. It is the zero time if that is not within the windows.
 func (p Pace) Soonest(nodes int) time.Time {
 	for _, w := range p.Windows {
 		if w.Nodes == 0 {
@@ -181,7 +185,7 @@ func (p Pace) Soonest(nodes int) time.Time {
 	return time.Time{}
 }
 
-// closed are the budgets that allow no disruption of n nodes, as written.
+// closed returns the budgets that allow no disruption of n nodes, as written.
 func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if !concernsDrift(b) {

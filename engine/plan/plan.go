@@ -155,7 +155,7 @@ type Change struct {
 	Conflicts []Conflict
 }
 
-// Key is the key of the changed object.
+// Key returns the key of the changed object.
 func (c Change) Key() manifest.Key {
 	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
 }
@@ -185,7 +185,7 @@ type Drift struct {
 	Detail string
 }
 
-// Key is the key of the drifted object.
+// Key returns the key of the drifted object.
 func (d Drift) Key() manifest.Key {
 	return manifest.Key{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
 }
@@ -289,7 +289,7 @@ type Count struct {
 	Known bool
 }
 
-// String is the number; "" if unknown.
+// String returns the number; "" if unknown.
 func (c Count) String() string {
 	if !c.Known {
 		return ""
@@ -297,7 +297,7 @@ func (c Count) String() string {
 	return fmt.Sprint(c.Nodes)
 }
 
-// Number is the number; nil if unknown.
+// Number returns the number; nil if unknown.
 func (c Count) Number() *int {
 	if !c.Known {
 		return nil
@@ -308,7 +308,7 @@ func (c Count) Number() *int {
 // Some reports whether the number is, or may be, more than zero.
 func (c Count) Some() bool { return !c.Known || c.Nodes > 0 }
 
-// Plus is the sum; unknown if one of them is.
+// Plus returns the sum; unknown if one of them is.
 func (c Count) Plus(other Count) Count { return Count{c.Nodes + other.Nodes, c.Known && other.Known} }
 
 // Empty reports whether the plan changes nothing.
@@ -393,7 +393,8 @@ func (p Plan) Summary() Summary {
 			}
 		}
 		if c.Loosens {
-			if s.Removable = append(s.Removable, c.Addr); c.Kind != "NodePool" {
+			s.Removable = append(s.Removable, c.Addr)
+			if c.Kind != "NodePool" {
 				s.Unseen = append(s.Unseen, c.Addr)
 			}
 			s.NodesRemovable = s.NodesRemovable.Plus(of(im.Removable))
@@ -416,7 +417,10 @@ func (c *Change) worsen(e Effect, partial bool) {
 func sortChanges(changes []Change) {
 	slices.SortFunc(changes, func(a, b Change) int {
 		if a.Outside != b.Outside {
-			return map[bool]int{true: 1, false: -1}[a.Outside]
+			if a.Outside {
+				return 1
+			}
+			return -1
 		}
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})

@@ -31,7 +31,7 @@ type Offer struct {
 	Unknown      bool             // its price or its size is unknown
 }
 
-// Size is how much of a limited resource a node uses. CPUs are in thousandths.
+// Size returns how much of a limited resource a node uses. CPUs are in thousandths.
 func (o Offer) Size(name string) int64 {
 	switch name {
 	case "cpu":
@@ -90,7 +90,7 @@ type Cost struct {
 	Open []string `json:"-"`
 }
 
-// Uncapped is the ceiling without limits blocks.
+// Uncapped returns the ceiling without limits blocks.
 func (c Cost) Uncapped() Ceiling {
 	if c.Alone != nil {
 		return *c.Alone
@@ -177,7 +177,8 @@ func costsOf(ctx context.Context, objects []object, offers []Offer, total *Cost)
 		}
 		pools = append(pools, pricedPool{o.Name(), nodes, c})
 	}
-	if total.Ceiling, total.By = together(ctx, pools, limits); total.Ceiling != alone {
+	total.Ceiling, total.By = together(ctx, pools, limits)
+	if total.Ceiling != alone {
 		total.Alone = &alone
 	}
 	total.capFloor()
@@ -207,7 +208,7 @@ func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes *mix) Cost {
 	return cost
 }
 
-// NamedTypes are the plan types that pools among objects require by name, sorted.
+// NamedTypes returns the plan types that pools among objects require by name, sorted.
 func NamedTypes(objects []config.Object) []string {
 	names := map[string]bool{}
 	for _, o := range objects {

@@ -23,7 +23,7 @@ const (
 	CancelRemoval RemovalStage = "reprieve"
 )
 
-// NextRemoval is the stage of a live NodePool that is no longer declared.
+// NextRemoval returns the stage of a live NodePool that is no longer declared.
 func NextRemoval(pool map[string]any, nodes int) RemovalStage {
 	switch _, started := ReadRemoval(pool); {
 	case started && nodes > 0:
@@ -60,13 +60,13 @@ func ReadRemoval(pool map[string]any) (r Removal, started bool) {
 	return Removal{Since: since, Nodes: nodes, Limit: words[2]}, true
 }
 
-// String is the text of the annotation.
+// String returns the text of the annotation.
 func (r Removal) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", r.Since.UTC().Format(time.RFC3339), r.Nodes, r.Limit))
 }
 
-// RemovalClasses are the names of the node classes that NodePools refer to. Nodes need their class until they are deleted,
-// and so does a plan that cancels a removal.
+// RemovalClasses returns the names of the node classes that NodePools refer to. Nodes need their class until they
+// are deleted, and so does a plan that cancels a removal.
 func RemovalClasses(pools []map[string]any) map[string]bool {
 	used := map[string]bool{}
 	for _, pool := range pools {

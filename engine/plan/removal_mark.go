@@ -46,7 +46,7 @@ func MarkRemoval(live map[string]any, nodes []Node, now time.Time) (map[string]a
 	return pool, restamp(pool, template, nodes, now)
 }
 
-// authored is a live NodePool without the fields that the API server and Karpenter write.
+// authored returns a live NodePool without the fields that the API server and Karpenter write.
 func authored(live map[string]any) map[string]any {
 	live = runtime.DeepCopyJSON(live)
 	metadata := map[string]any{"name": manifest.Name(live), "uid": manifest.UID(live)}
@@ -62,7 +62,7 @@ func authored(live map[string]any) map[string]any {
 	}
 }
 
-// textOf is a limit as text; "" if there is none.
+// textOf returns a limit as text; "" if there is none.
 func textOf(limit any) string {
 	if limit == nil {
 		return ""
@@ -142,7 +142,8 @@ func ReleaseRemoval(live map[string]any) map[string]any {
 	if limits == nil {
 		return pool
 	}
-	if delete(limits, "nodes"); removal.Limit != "" {
+	delete(limits, "nodes")
+	if removal.Limit != "" {
 		limits["nodes"] = removal.Limit
 	} else if len(limits) == 0 {
 		delete(manifest.Map(pool, "spec"), "limits")

@@ -19,7 +19,7 @@ type Rolling struct {
 	Holds []Held
 }
 
-// Good is how many nodes match and have joined.
+// Good returns how many nodes match and have joined.
 func (r Rolling) Good() int { return r.Of - r.Outdated - r.Joining }
 
 // Rolls returns the progress of each pool of a state, sorted by name. Without offers in the state, limits do not hold nodes.
@@ -52,7 +52,7 @@ func Rolls(s State) ([]Rolling, error) {
 	return rolling, nil
 }
 
-// Outdated are the nodes of a state that are still to be replaced, by the names of their NodeClaims.
+// Outdated returns the nodes of a state that are still to be replaced, by the names of their NodeClaims.
 func Outdated(s State) (map[string]bool, error) {
 	of, err := sideOf(s)
 	if err != nil {
@@ -69,7 +69,7 @@ func Outdated(s State) (map[string]bool, error) {
 	return outdated, nil
 }
 
-// UnderWay are the pools with nodes that are still to be replaced or have not joined.
+// UnderWay returns the pools with nodes that are still to be replaced or have not joined.
 func UnderWay(all []Rolling) []Rolling {
 	return slices.DeleteFunc(slices.Clone(all), func(r Rolling) bool { return r.Good() == r.Of })
 }

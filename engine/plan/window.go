@@ -8,9 +8,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/schedule"
 )
 
-// WindowOpens is the first minute from now on in which a window is open and no freeze is active: the one decision about when
-// a change that touches nodes is applied. Without windows, one is always open. It is the zero time if that is not within a
-// year.
+// WindowOpens returns the first minute from now on in which a window is open and no freeze is active: the one
+// decision about when a change that touches nodes is applied. Without windows, one is always open. It is the zero
+// time if that is not within a year.
 func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, error) {
 	open, err := recurrencesOf(windows)
 	if err != nil {

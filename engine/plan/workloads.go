@@ -33,7 +33,7 @@ type Placed struct {
 	BuffersUnknown string
 }
 
-// Plus is the sum of two.
+// Plus returns the sum of two.
 func (p Placed) Plus(q Placed) Placed {
 	return Placed{
 		Pods: p.Pods + q.Pods, Unschedulable: p.Unschedulable + q.Unschedulable, Nodes: p.Nodes + q.Nodes,
@@ -82,7 +82,8 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 	switch {
 	case p.Workloads != nil:
 		lost := p.Workloads.LostPods()
-		if v.Actual = fmt.Sprint(lost); lost > most {
+		v.Actual = fmt.Sprint(lost)
+		if lost > most {
 			v.Status = Blocked
 			v.Detail = fmt.Sprintf("The change would make %s unschedulable, and the limit is %d.", diag.Counted(lost, "pod"), most)
 		} else if missing := p.Workloads.Missing; len(missing) > 0 && !p.Empty() {
@@ -98,8 +99,8 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 	return []Verdict{v}
 }
 
-// Sides are the objects before and after the change, as the API server stores them. Unchanged objects of the head and
-// forgotten objects are on both sides.
+// Sides returns the objects before and after the change, as the API server stores them. Unchanged objects of the
+// head and forgotten objects are on both sides.
 func (p Plan) Sides(base, head []config.Object) (before, after []config.Object) {
 	changed, known := map[manifest.Key]bool{}, ByKey(base)
 	add := func(to *[]config.Object, stored map[string]any) {

@@ -64,7 +64,7 @@ func (c *checker) offered(key string, values []string) bool {
 	})
 }
 
-// selected are the labels that a pod requires of its node, with the allowed values; none for any.
+// selected returns the labels that a pod requires of its node, with the allowed values; none for any.
 func selected(spec corev1.PodSpec) map[string][]string {
 	all := map[string][]string{}
 	for key, value := range spec.NodeSelector {
@@ -107,7 +107,7 @@ func (c *checker) spreads() {
 // topology is a label that a node must have because of a spread or an affinity of a pod.
 type topology struct{ key, what string }
 
-// topologies are the distinct topologies of a pod.
+// topologies returns the distinct topologies of a pod.
 func topologies(spec corev1.PodSpec) (all []topology) {
 	for _, s := range spec.TopologySpreadConstraints {
 		if s.WhenUnsatisfiable == corev1.DoNotSchedule {
@@ -123,7 +123,7 @@ func topologies(spec corev1.PodSpec) (all []topology) {
 	return slices.Compact(all)
 }
 
-// poolsFor are the pools that match a pod by labels and taints; all pools if none does.
+// poolsFor returns the pools that match a pod by labels and taints; all pools if none does.
 func (c *checker) poolsFor(pod corev1.Pod) (pools []pool) {
 	for _, p := range c.pools {
 		if _, ok := instancetype.ForPod(p.NodePool, &pod); ok {

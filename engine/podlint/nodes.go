@@ -59,7 +59,8 @@ func (c *checker) tolerations() {
 					loads = append(loads, w.Name)
 				}
 			}
-			if slices.Sort(pools); len(loads) > 0 {
+			slices.Sort(pools)
+			if len(loads) > 0 {
 				c.find(lint.TolerationOnly, p.addr, "spec.template.spec.taints",
 					"These pods tolerate %[2]s, but do not select this pool, so they can also run in %[3]s: %[1]s. Make the pods "+
 						"select a label of this pool.", joined(loads), t.ToString(), joined(slices.Compact(pools)))

@@ -26,7 +26,7 @@ func (c *checker) zones() {
 	}
 }
 
-// inOneZone is how many pods of a workload fit in one zone, and why; "" if there is no limit.
+// inOneZone returns how many pods of a workload fit in one zone, and why; "" if there is no limit.
 func inOneZone(pod corev1.Pod) (most int, why string) {
 	for _, s := range pod.Spec.TopologySpreadConstraints {
 		if s.TopologyKey == corev1.LabelTopologyZone && s.WhenUnsatisfiable == corev1.DoNotSchedule &&

@@ -90,8 +90,8 @@ func moves(c plan.Change) catalog.Money {
 	return max(ceiling, -ceiling, floor, -floor)
 }
 
-// scale is the amount that the whole width of a chart of changed costs stands for. Next to endless bars, the others take
-// two thirds.
+// scale returns the amount that the whole width of a chart of changed costs stands for. Next to endless bars, the
+// others take two thirds.
 func scale(changes ...plan.Change) (most float64) {
 	endless := false
 	for _, change := range changes {
@@ -223,7 +223,7 @@ func (r *weekRow) describe() {
 	}
 }
 
-// barsOf are the windows of a pool.
+// barsOf returns the windows of a pool.
 func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
 	most := 0
 	for _, w := range im.Pace.Windows {

@@ -19,7 +19,8 @@ func GitHub(w io.Writer, r Report, _ Options) error {
 	left := map[string]int{"error": mostAnnotations, "warning": mostAnnotations}
 	hidden := 0
 	for _, f := range findings(r) {
-		if left[f.Severity]--; left[f.Severity] < 0 {
+		left[f.Severity]--
+		if left[f.Severity] < 0 {
 			hidden++
 			continue
 		}
@@ -66,8 +67,8 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	return err
 }
 
-// simulated is how much more the nodes of the simulated pods cost, and how many pods become unschedulable; "" if none are
-// simulated, or some may be missing.
+// simulated returns how much more the nodes of the simulated pods cost, and how many pods become unschedulable; ""
+// if none are simulated, or some may be missing.
 func simulated(w *plan.Workloads) (costDelta, lost string) {
 	if w == nil || len(w.Missing) > 0 {
 		return "", ""

@@ -22,7 +22,7 @@ import (
 // FormatVersion is the version of the JSON format.
 const FormatVersion = "1"
 
-// document is the report of one directory as JSON.
+// document returns the report of one directory as JSON.
 func (r Report) document(o Options) Document {
 	doc := Document{
 		FormatVersion: FormatVersion, Version: o.Version, Complete: len(r.Notes) == 0,
@@ -398,7 +398,7 @@ type monthlyCost struct {
 	UncappedAfter  *amount `json:"ceiling_uncapped_after"`
 }
 
-// costsOf are the costs of all pools of a plan.
+// costsOf returns the costs of all pools of a plan.
 func costsOf(p plan.Plan) *cost {
 	if p.Incomplete {
 		return costOf(nil, nil, nil)
@@ -482,7 +482,7 @@ func driftOf(fields []plan.Drift) []resourceDrift {
 	return list
 }
 
-// alterationOf is an object with only the drifted fields, before and after.
+// alterationOf returns an object with only the drifted fields, before and after.
 func alterationOf(fields []driftedField) alteration {
 	a := alteration{Actions: []plan.Action{plan.Update}, Before: map[string]any{}, After: map[string]any{}}
 	for _, f := range fields {

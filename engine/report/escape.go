@@ -42,7 +42,7 @@ func abridged(s string) string {
 	return s
 }
 
-// MarkdownCode is a code span, in a table too.
+// MarkdownCode returns a code span, in a table too.
 func MarkdownCode(s string) string {
 	s = diag.Harmless(diag.OneLine(s))
 	fence := strings.Repeat("`", longestRun(s)+1)
@@ -68,7 +68,7 @@ func HTMLEntities(s string) string {
 	return b.String()
 }
 
-// longestRun is the length of the longest run of backquotes.
+// longestRun returns the length of the longest run of backquotes.
 func longestRun(s string) (longest int) {
 	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return r != '`' }) {
 		longest = max(longest, len(run))

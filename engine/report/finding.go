@@ -22,8 +22,8 @@ const (
 	notChecked     = "not-checked"
 )
 
-// findings are what a reviewer should check, as diagnostics that CI systems show at their lines, worst first: what refuses the plan, deleted nodes, replaced nodes, then the
-// rest in the order of the report.
+// findings returns what a reviewer should check, as diagnostics that CI systems show at their lines, worst first:
+// what refuses the plan, deleted nodes, replaced nodes, then the rest in the order of the report.
 func findings(r Report) (list []diag.Diagnostic) {
 	v := plainText.view(r, true, nil)
 	for _, g := range v.Guards {
@@ -111,7 +111,8 @@ func ofEntry(e entryView) (list []diag.Diagnostic) {
 		}
 		rule, summary := rollsNodes, "Nodes are replaced"
 		if c.Effect == plan.MayRemove {
-			if rule, summary = mayRemoveNodes, "Nodes may be removed"; c.Impact != nil && c.Impact.Exact() {
+			rule, summary = mayRemoveNodes, "Nodes may be removed"
+			if c.Impact != nil && c.Impact.Exact() {
 				summary = "Karpenter removes or replaces nodes"
 			}
 		}

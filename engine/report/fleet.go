@@ -26,7 +26,7 @@ type fleetSummary struct {
 	ExitCode           int `json:"exit_code" doc:"The exit code of the command."`
 }
 
-// fleet is the report of several directories as JSON.
+// fleet returns the report of several directories as JSON.
 func (r Report) fleet(o Options) Fleet {
 	f := Fleet{
 		FormatVersion: FormatVersion, Version: o.Version, Directories: []Directory{},

@@ -81,7 +81,7 @@ func pageOf(r Report) page {
 	return v
 }
 
-// pageTitle is the title of the page.
+// pageTitle returns the title of the page.
 func pageTitle(r Report) string {
 	text := headline(r)
 	switch n := len(r.refusing()); {
@@ -101,7 +101,7 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// tiles are the numbers at the top of the page.
+// tiles returns the numbers at the top of the page.
 func tiles(s plan.Summary) []tile {
 	number := func(n int, one, many, tone string) tile {
 		t := tile{Label: many, Value: fmt.Sprint(n), Tone: tone}
@@ -194,7 +194,7 @@ func pillOf(c entryView) pill {
 //go:embed page.css
 var css string
 
-// CSS is the style sheet, which pages contain.
+// CSS returns the style sheet, which pages contain.
 func CSS() string { return css }
 
 // ContentPolicy forbids browsers to load anything, and allows the style sheet in the page.

@@ -145,7 +145,7 @@ func onePerCluster(parts []Report) (counted []Report) {
 	return counted
 }
 
-// currently is the cost of the live nodes of all parts; nil if that of one part is unknown.
+// currently returns the cost of the live nodes of all parts; nil if that of one part is unknown.
 func currently(parts []Report) *catalog.Money {
 	var sum catalog.Money
 	for _, p := range parts {
@@ -167,7 +167,7 @@ func (r Report) failed() (n int) {
 	return n
 }
 
-// unchanged are the directories in which nothing changes.
+// unchanged returns the directories in which nothing changes.
 func (r Report) unchanged() (names []string) {
 	for _, part := range r.Parts {
 		if part.Failed == "" && part.quiet() {

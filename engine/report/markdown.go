@@ -96,7 +96,7 @@ func within(text string, most int) string {
 	return kept + fmt.Sprintf(" and %d more\n", strings.Count(left, "`, `")+strings.Count(left, "\n")-1)
 }
 
-// verdict is the first line that a reviewer reads.
+// verdict returns the first line that a reviewer reads.
 func verdict(r Report) string {
 	text := headline(r)
 	if s := r.Summary(); len(s.Deleted)+len(s.Rolled)+len(s.Condemned)+len(s.Removable) > 0 {
@@ -318,7 +318,7 @@ func nodes(c plan.Change) string {
 	return text
 }
 
-// from is when the budgets next allow a disruption.
+// from returns when the budgets next allow a disruption.
 func from(im *plan.Impact) string {
 	switch {
 	case im == nil || im.Pace == nil:

@@ -57,7 +57,7 @@ func (list *Files) String() string {
 	return strings.Join(texts, " ")
 }
 
-// Type is how the value is shown in the usage text.
+// Type returns how the value is shown in the usage text.
 func (list *Files) Type() string { return "FORMAT=FILE" }
 
 // Set takes one more: FORMAT=FILE, or a format that knows its file.

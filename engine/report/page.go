@@ -50,10 +50,10 @@ type styledText struct {
 	Style string // the escape sequence that begins it; "" for none
 }
 
-// unstyled is a piece without a style.
+// unstyled returns a piece without a style.
 func unstyled(text string) styledText { return styledText{Text: text} }
 
-// inStyle is a piece in a style.
+// inStyle returns a piece in a style.
 func inStyle(style, text string) styledText { return styledText{text, style} }
 
 // Gap leaves a blank line, except at the start of the page.
@@ -69,7 +69,8 @@ func (p *text) Section(title string) {
 		return
 	}
 	p.Gap()
-	if p.title = title; title != "" {
+	p.title = title
+	if title != "" {
 		p.Line(0, styledText{title, p.Bold})
 	}
 }
@@ -123,7 +124,7 @@ type textRow struct {
 	Place         string
 }
 
-// columns are a row's cells, and how a line shows them.
+// columns returns a row's cells, and how a line shows them.
 func (p *text) columns(r textRow) (cells [4]styledText) {
 	return [4]styledText{unstyled(p.Plain(r.Name)), unstyled(p.Plain(turned(r.Before, r.After))),
 		inStyle(r.Style, p.Plain(r.Words)), inStyle(p.Dim, p.Plain(r.Place))}
@@ -217,7 +218,7 @@ func trimmed(pieces []styledText) []styledText {
 	return pieces
 }
 
-// Plain is text in the characters of the page.
+// Plain returns text in the characters of the page.
 func (p *text) Plain(text string) string {
 	if !p.ascii {
 		return text
@@ -226,7 +227,7 @@ func (p *text) Plain(text string) string {
 	return diag.Escape(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// width is how many columns text takes up.
+// width returns how many columns text takes up.
 func width(text string) int { return utf8.RuneCountInString(text) }
 
 // turned joins the two sides of a change. A new value has only one.

@@ -94,13 +94,13 @@ func writeJSON(w io.Writer, r Report, o Options) error {
 	return diag.JSON(w, r.document(o))
 }
 
-// refusing are the guards and policies that block the plan.
+// refusing returns the guards and policies that block the plan.
 func (r Report) refusing() []string { return r.judged(plan.Blocked) }
 
-// uncounted are the guards and policies that were not checked.
+// uncounted returns the guards and policies that were not checked.
 func (r Report) uncounted() []string { return r.judged(plan.Unknown) }
 
-// judged are the guards and policies with a verdict.
+// judged returns the guards and policies with a verdict.
 func (r Report) judged(status plan.Status) (names []string) {
 	for _, v := range r.Verdicts {
 		if v.Status == status && !slices.Contains(names, v.Guard) {

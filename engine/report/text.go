@@ -88,7 +88,7 @@ func (p *text) change(e entryView) {
 	p.Table(6, append(rows, e.Costs...))
 }
 
-// costRows are the lines about a pool's monthly cost.
+// costRows returns the lines about a pool's monthly cost.
 func costRows(c plan.Change) (rows []textRow) {
 	if c.Current != nil {
 		rows = append(rows, textRow{Name: "monthly cost now", After: c.Current.Text()})

@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// fieldPath is the path of a field as the HCL block has it.
+// fieldPath returns the path of a field as the HCL block has it.
 func fieldPath(blockType, path string) string { return diag.OneLine(schemas.Written(blockType, path)) }
 
 // fieldValues writes the values of a field before and after a change.

@@ -214,10 +214,10 @@ func sameness(c plan.Change) string {
 	return b.String()
 }
 
-// All are the changes of an entry.
+// All returns the changes of an entry.
 func (e entry) All() []plan.Change { return append([]plan.Change{e.Change}, e.More...) }
 
-// Impacts is the effect on the nodes of all objects of an entry.
+// Impacts returns the effect on the nodes of all objects of an entry.
 func (e entry) Impacts() *plan.Impact {
 	if e.Impact == nil || len(e.More) == 0 {
 		return e.Impact

@@ -181,7 +181,8 @@ func (v escaper) headline(c plan.Change) string {
 	case c.Effect == plan.MayRemove:
 		parts = append(parts, "Karpenter may remove or replace nodes")
 	case c.Action == plan.Update && len(parts) == 1:
-		if parts[0] = "updated in place"; c.Relabels && !c.LeavesInPlace() {
+		parts[0] = "updated in place"
+		if c.Relabels && !c.LeavesInPlace() {
 			parts = append(parts, "0 nodes are replaced")
 		}
 	case c.Action == plan.Forget:
@@ -287,7 +288,7 @@ func alsoRemovable(im *plan.Impact) string {
 // mostMoves is how many nodes that Karpenter moves are named for a pool.
 const mostMoves = 10
 
-// moves are the nodes of pools that Karpenter removes or replaces because other capacity is cheaper or has room.
+// moves returns the nodes of pools that Karpenter removes or replaces because other capacity is cheaper or has room.
 func (v escaper) moves(im *plan.Impact) (list []string) {
 	if im == nil {
 		return nil
@@ -301,7 +302,7 @@ func (v escaper) moves(im *plan.Impact) (list []string) {
 	return list
 }
 
-// move is what happens to a node that Karpenter moves.
+// move returns what happens to a node that Karpenter moves.
 func (v escaper) move(m plan.Move) string {
 	text := "removed, because its pods fit on other nodes"
 	if len(m.To) > 0 {
@@ -338,7 +339,7 @@ func Moves(c plan.Change) (list []NodeMove) {
 	return list
 }
 
-// replaced is the verb for nodes that roll.
+// replaced returns the verb for nodes that roll.
 func replaced(im *plan.Impact) string {
 	if im.Elsewhere {
 		return "drained"
@@ -409,7 +410,8 @@ func Progress(r plan.Rolling) (state string, holds []string) {
 	return plainText.progress(r), plainText.obstacles(&plan.Impact{Holds: r.Holds})
 }
 
-// retaking is the command that overwrites what others have set; "" if there are no conflicts, or the command is unknown.
+// retaking returns the command that overwrites what others have set; "" if there are no conflicts, or the command
+// is unknown.
 func retaking(p plan.Plan, apply []string) string {
 	var words []string
 	for _, c := range p.Changes {
@@ -555,7 +557,7 @@ func addresses(changes []plan.Change) []string {
 	return names
 }
 
-// at is a place in the source, as FILE:LINE; "" if it is unknown. Path is that of Options.
+// at returns a place in the source, as FILE:LINE; "" if it is unknown. Path is that of Options.
 func at(r hcl.Range, path func(string) string) string {
 	if r.Filename == "" {
 		return ""

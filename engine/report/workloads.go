@@ -99,7 +99,7 @@ func unplaced(w plan.Workloads) string {
 	return strings.Join(parts, "; ")
 }
 
-// sides is a figure before and after, or only one if they are the same.
+// sides returns a figure before and after, or only one if they are the same.
 func sides(before, after string) string {
 	if before == after {
 		return after
@@ -107,7 +107,7 @@ func sides(before, after string) string {
 	return before + " → " + after
 }
 
-// workloadCounts is a number of things before and after: 1 → 2 nodes.
+// workloadCounts returns a number of things before and after: 1 → 2 nodes.
 func workloadCounts(before, after int, noun string) string {
 	if before == after {
 		return diag.Counted(after, noun)

@@ -74,7 +74,7 @@ func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
 	return false, nil
 }
 
-// listed are the files of a directory that are read with it; none if the directory does not exist.
+// listed returns the files of a directory that are read with it; none if the directory does not exist.
 func listed(fsys fs.FS, dir string) (names []string, err error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {

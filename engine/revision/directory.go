@@ -60,7 +60,7 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 	return fsys, opts, o.ask(fsys, &opts)
 }
 
-// plain is a directory outside of a repository.
+// plain returns a directory outside of a repository.
 func plain(root string) (fs.FS, error) {
 	opened, err := os.OpenRoot(root)
 	if err != nil {
@@ -155,7 +155,7 @@ func (o Options) Prices() (*catalog.Catalog, error) {
 	return catalog.Embedded()
 }
 
-// CatalogFile is the path of the file that pins the catalogue of the working directory: the existing
+// CatalogFile returns the path of the file that pins the catalogue of the working directory: the existing
 // file, or else the file to write, in the root of the repository.
 func (o Options) CatalogFile() (file string) {
 	root, below := o.place(".")
@@ -227,7 +227,7 @@ func within(root, name string) string {
 	return filepath.ToSlash(below)
 }
 
-// resolved is the absolute path without links.
+// resolved returns the absolute path without links.
 func resolved(name string) (string, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {

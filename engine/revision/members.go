@@ -40,7 +40,7 @@ type Repository struct {
 	Base *source.Revision // nil if none was requested
 }
 
-// Options are the options for compiling the directory.
+// Options returns the options for compiling the directory.
 func (m Member) Options() compile.Options {
 	opts := m.Opts
 	opts.Dir = m.Below
@@ -177,7 +177,7 @@ func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.
 	}), nil
 }
 
-// names are the names in a directory that a configuration can see; none if it does not exist.
+// names returns the names in a directory that a configuration can see; none if it does not exist.
 func names(fsys fs.FS, dir string) (seen []string) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {

@@ -230,7 +230,8 @@ func Released(pool map[string]any) map[string]any {
 	}
 	pool = runtime.DeepCopyJSON(pool)
 	annotations, budgeted := manifest.Map(pool, "metadata", "annotations"), Braked(pool)
-	if delete(annotations, Annotation); len(annotations) == 0 {
+	delete(annotations, Annotation)
+	if len(annotations) == 0 {
 		delete(manifest.Map(pool, "metadata"), "annotations")
 	}
 	disruption := manifest.Map(pool, "spec", "disruption")

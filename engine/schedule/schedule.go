@@ -65,7 +65,7 @@ func parse(text string) (s *cron.SpecSchedule, err error) {
 	return s, err
 }
 
-// ClockAt is a clock that always shows the same time, for Karpenter's functions that read the time. It
+// ClockAt returns a clock that always shows the same time, for Karpenter's functions that read the time. It
 // has no timers.
 func ClockAt(at time.Time) clock.Clock { return clockAt{at: at} }
 

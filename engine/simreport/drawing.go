@@ -141,7 +141,8 @@ func (d drawing) picture(title string, r simulate.Result) picture {
 		row := &p.Rows[at[n.Pool]]
 		text := describe(n)
 		same := n.Pool + "\x00" + text
-		if counts[same]++; counts[same] > 1 {
+		counts[same]++
+		if counts[same] > 1 {
 			if !drawn[same] {
 				row.More++
 			}

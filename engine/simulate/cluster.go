@@ -303,7 +303,8 @@ func (w *cluster) newPod(pod *corev1.Pod, load int) *corev1.Pod {
 
 // bar notes why a pod gets no node: the given reason, or one that follows from its spec.
 func (w *cluster) bar(pod *corev1.Pod, why string) {
-	if why = cmp.Or(why, barredBy(pod.Spec)); why != "" {
+	why = cmp.Or(why, barredBy(pod.Spec))
+	if why != "" {
 		w.bars[pod.UID] = why
 	}
 }
@@ -372,7 +373,8 @@ func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
 // if it would choose none.
 func (w *cluster) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
 	for { // skip the names of nodes that were read from a cluster
-		if name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1); w.store.Nodes[name] == nil {
+		name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1)
+		if w.store.Nodes[name] == nil {
 			break
 		}
 		w.named++

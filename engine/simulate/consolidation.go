@@ -159,7 +159,8 @@ func (e *consolidation) step(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("simulate consolidation: %w", err)
 	case found.Command == nil:
-		if e.out.Ended = true; e.explains {
+		e.out.Ended = true
+		if e.explains {
 			e.keptNodes(e.blocked)
 		}
 		return nil

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
-// pack is the loop of Karpenter's scheduler with a cache, for many pods. In Karpenter each pod tries all planned
+// pack runs the loop of Karpenter's scheduler with a cache, for many pods. In Karpenter each pod tries all planned
 // nodes, most of which are full. Here a pod skips nodes that refused an equal pod, and nodes with too little left.
 //
 // Karpenter's own code decides whether a node takes a pod, and nodes are tried in Karpenter's order, so that the

@@ -90,7 +90,8 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 			return passResult{}, err
 		}
 		for uid, l := range left {
-			if found.refused[uid] = (Reason{Pool: claim.NodePoolName, Text: l.Why}); l.Never {
+			found.refused[uid] = (Reason{Pool: claim.NodePoolName, Text: l.Why})
+			if l.Never {
 				w.bars[uid] = l.Why
 			}
 		}
@@ -114,7 +115,7 @@ func (a planErrors) check(left []*corev1.Pod, bound int) error {
 	return nil
 }
 
-// solve is one pass of Karpenter's scheduler. It does not use Karpenter's provisioner, which ends a pass after a
+// solve runs one pass of Karpenter's scheduler. It does not use Karpenter's provisioner, which ends a pass after a
 // minute without an error for the remaining pods.
 func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without poolsLeftOut) (scheduling.Results, error) {
 	var none scheduling.Results

@@ -260,7 +260,10 @@ func firstToLeave(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
 		most := slices.MaxFunc(nodes, func(a, b string) int {
 			without := func(node string) bool { return node == "" && len(on[node]) > 0 }
 			if without(a) != without(b) {
-				return map[bool]int{true: 1, false: -1}[without(a)]
+				if without(a) {
+					return 1
+				}
+				return -1
 			}
 			return cmp.Compare(len(on[a]), len(on[b]))
 		})

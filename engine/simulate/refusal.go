@@ -157,7 +157,7 @@ func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) st
 	return sentence(err)
 }
 
-// sentence is the text of an error without Karpenter's internal details.
+// sentence returns the text of an error without Karpenter's internal details.
 func sentence(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ", requirements=")
 	text = strings.TrimPrefix(text, "insufficient capacity, ")

@@ -45,7 +45,7 @@ func (u *Use) add(other Use) {
 	u.Allocatable += other.Allocatable
 }
 
-// Percent is the requested share.
+// Percent returns the requested share.
 func (u Use) Percent() int {
 	if u.Allocatable == 0 {
 		return 0
@@ -142,7 +142,7 @@ func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
 	return notes
 }
 
-// essence is a NodeClaim with only the fields from its pool and its class.
+// essence returns a NodeClaim with only the fields from its pool and its class.
 func essence(nc *karpv1.NodeClaim) *karpv1.NodeClaim {
 	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: nc.Name, Labels: nc.Labels, Annotations: nc.Annotations},

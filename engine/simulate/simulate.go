@@ -109,7 +109,8 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 	}
 	asked := 0
 	for _, load := range in.Workloads {
-		if asked += load.Pods; asked > MaxPods {
+		asked += load.Pods
+		if asked > MaxPods {
 			return nil, nil, fmt.Errorf("with the %d pods of %s there are more than the %d that can be simulated", load.Pods,
 				load.Name, MaxPods)
 		}
@@ -146,7 +147,8 @@ func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.P
 		if err != nil {
 			return nil, err
 		}
-		if pending = waiting(pending); !placed {
+		pending = waiting(pending)
+		if !placed {
 			break
 		}
 	}

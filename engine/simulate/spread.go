@@ -42,7 +42,8 @@ func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed boo
 		if err != nil {
 			return placed, err
 		}
-		if failed[w.of[pod.UID]] = node == ""; node == "" {
+		failed[w.of[pod.UID]] = node == ""
+		if node == "" {
 			continue
 		}
 		w.store.Bind(pod, node)
@@ -113,7 +114,8 @@ func (w *cluster) evenNodes(pod *corev1.Pod, constraints []corev1.TopologySpread
 					count[name]++
 				}
 			}
-			if compared++; least < 0 || count[name] < least {
+			compared++
+			if least < 0 || count[name] < least {
 				least = count[name]
 			}
 			if i == 0 {

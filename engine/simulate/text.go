@@ -56,7 +56,7 @@ func (r Report) Changed() bool {
 		refusedText(r.Head) != refusedText(*r.Before) || consolidatedText(r.Head, nil) != consolidatedText(*r.Before, nil))
 }
 
-// Text is the report for people.
+// Text returns the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", plain(r.Target), Count(r.Head.Asked-r.Head.Spare.Pods, "pod"))
@@ -92,7 +92,8 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-// Table is the nodes by pool and plan type. The first row has the names of the columns, and the last row the sum.
+// Table returns the nodes by pool and plan type. The first row has the names of the columns, and the last row the
+// sum.
 func (r Report) Table() [][]string { return tableOf(r.Head, r.Before) }
 
 // Afterwards describes the consolidation; "" if it is not simulated.
@@ -140,7 +141,7 @@ type line struct {
 	after, base Plan
 }
 
-// tableOf is the table of a result by pool and plan type, compared with a previous one.
+// tableOf returns the table of a result by pool and plan type, compared with a previous one.
 func tableOf(head Result, before *Result) [][]string {
 	base := ptr.Deref(before, head)
 	rows := [][]string{{"pool", "plan", "nodes", "pods", "cpu", "memory", "hourly", "monthly"}}
@@ -357,7 +358,8 @@ func refsText(nodes []NodeRef) string {
 		if !slices.Contains(pools, n.Pool) {
 			pools = append(pools, n.Pool)
 		}
-		if n.Name = ""; counts[n] == 0 {
+		n.Name = ""
+		if counts[n] == 0 {
 			plans[n.Pool] = append(plans[n.Pool], n.Plan)
 		}
 		counts[n]++
@@ -386,7 +388,7 @@ func (c *Cost) Add(other Cost) {
 	c.Monthly += other.Monthly
 }
 
-// Less is the cost without another.
+// Less returns the cost without another.
 func (c Cost) Less(other Cost) Cost {
 	return Cost{Hourly: c.Hourly - other.Hourly, Monthly: c.Monthly - other.Monthly}
 }
@@ -412,7 +414,8 @@ func aligned(rows [][]string) string {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if cells[i] = space + cell; i < 2 {
+			cells[i] = space + cell
+			if i < 2 {
 				cells[i] = cell + space
 			}
 		}

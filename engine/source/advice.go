@@ -24,7 +24,7 @@ func (e Advised) Unwrap() error { return e.Err }
 
 func advise(err error, command string) error { return Advised{err, command} }
 
-// git is a git command for this repository, independent of the working directory.
+// git returns a git command for this repository, independent of the working directory.
 func (s *Source) git(arguments string) string {
 	here, err := os.Getwd()
 	if err == nil {
@@ -40,7 +40,7 @@ func (s *Source) git(arguments string) string {
 	return fmt.Sprintf("git -C %s %s", diag.ShellLine(s.top), arguments)
 }
 
-// fetch is the command that fetches a branch with its history, or everything if the name is "".
+// fetch returns the command that fetches a branch with its history, or everything if the name is "".
 func (s *Source) fetch(remote, branch string) string {
 	words := []string{"fetch"}
 	if s.program.shallow {
@@ -53,7 +53,7 @@ func (s *Source) fetch(remote, branch string) string {
 	return s.git(strings.Join(words, " "))
 }
 
-// deepen is the command that fetches older commits.
+// deepen returns the command that fetches older commits.
 func (s *Source) deepen() string {
 	remote, err := s.remote()
 	if err != nil || remote == "" {
@@ -78,7 +78,7 @@ func (s *Source) remote() (string, error) {
 		strings.Join(remotes, ", ")), "lkeplan diff --base git:"+remotes[0]+"/BRANCH")
 }
 
-// unborn is the error of a repository without commits.
+// unborn returns the error of a repository without commits.
 func (s *Source) unborn(err error) error {
 	if branch, symbolicErr := s.program.symbolic("HEAD"); symbolicErr == nil && branch != "" {
 		return fmt.Errorf("there are no commits on %s yet, so there is nothing to compare with; commit first, or "+

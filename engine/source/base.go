@@ -127,7 +127,7 @@ func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, err
 	return s.revision(before, fmt.Sprintf("the parent of HEAD, because HEAD is in %s, %s", to.name, to.why))
 }
 
-// before is the state before the first commit.
+// before returns the state before the first commit.
 func (s *Source) before(why string) Revision {
 	return Revision{Why: why, FS: nothing{}, Dir: s.dir, lacking: func() error { return nil }, head: s.head}
 }
@@ -235,7 +235,7 @@ func (s *Source) unfetched(remote string, points []point) error {
 	return advise(err, s.fetch(remote, points[i].name))
 }
 
-// remoteTrunk is the default branch of a remote, as recorded in the clone.
+// remoteTrunk returns the default branch of a remote, as recorded in the clone.
 func (s *Source) remoteTrunk(remote string) (trunk, error) {
 	name := "refs/remotes/" + remote + "/HEAD"
 	to, err := s.program.symbolic(name)
@@ -260,7 +260,7 @@ func (s *Source) remoteTrunk(remote string) (trunk, error) {
 	return trunk{commit: c, name: short, why: "the default branch according to " + remote + "/HEAD"}, err
 }
 
-// localTrunk is the trunk of a repository without a remote: its only branch, or the branch with git's
+// localTrunk returns the trunk of a repository without a remote: its only branch, or the branch with git's
 // default name.
 func (s *Source) localTrunk() (trunk, error) {
 	branches, err := s.program.branches()

@@ -51,7 +51,7 @@ func (s *Source) ci() system {
 	return system{}
 }
 
-// values are the values of variables, for branches without refs/heads/.
+// values returns the values of variables, for branches without refs/heads/.
 func (s *Source) values(words []word) (points []point) {
 	for _, w := range words {
 		value := s.getenv(w.name)

@@ -72,7 +72,7 @@ func (s *Source) open(ctx context.Context, abs string) error {
 	return nil
 }
 
-// absolute is the path of a file that git names.
+// absolute returns the path of a file that git names.
 func (p *program) absolute(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -80,7 +80,7 @@ func (p *program) absolute(name string) string {
 	return filepath.Join(p.dir, name)
 }
 
-// environment is the environment of git: that of the user, without variables that select another
+// environment returns the environment of git: that of the user, without variables that select another
 // repository, and with variables that prevent the configuration of a hostile repository from running
 // programs. Reading objects usually starts none. But a partial clone fetches missing objects, with any
 // program in its configuration.
@@ -96,7 +96,7 @@ func environment(user []string) []string {
 // answerTimeout is the time limit for one answer of git.
 const answerTimeout = time.Minute
 
-// command is a call of git. It runs neither hooks nor a file system monitor.
+// command returns a call of git. It runs neither hooks nor a file system monitor.
 func (p *program) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	args = append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
 	cmd := exec.CommandContext(ctx, p.path, args...)
@@ -129,7 +129,8 @@ func complaint(err error, output string) error {
 	output = strings.TrimSpace(output)
 	if strings.Contains(output, "dubious ownership") {
 		for line := range strings.Lines(output) {
-			if line = strings.TrimSpace(line); strings.HasPrefix(line, "git config ") {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "git config ") {
 				return advise(errOwner, line)
 			}
 		}
@@ -291,7 +292,7 @@ func (b *batch) ask(name string) (object, error) {
 	return o, nil
 }
 
-// reason is why git has ended. If git tried to fetch what a partial clone lacks, it is errMissing.
+// reason returns why git has ended. If git tried to fetch what a partial clone lacks, it is errMissing.
 func (b *batch) reason() error {
 	err := <-b.ended
 	if said := b.said.String(); err != nil && !strings.Contains(said, "promisor remote") {

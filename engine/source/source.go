@@ -41,7 +41,7 @@ type Revision struct {
 	head    func() (fs.FS, error) // the files of HEAD
 }
 
-// Lacking is the error of objects that were requested and are missing from a partial clone, with the
+// Lacking returns the error of objects that were requested and are missing from a partial clone, with the
 // command to get them; nil if none is missing.
 func (r Revision) Lacking() error { return r.lacking() }
 
@@ -212,7 +212,7 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 	return Revision{c.id, why, tree, dir, lacking, s.head}, nil
 }
 
-// head is the file system of HEAD.
+// head returns the file system of HEAD.
 func (s *Source) head() (fs.FS, error) {
 	c, err := s.commit("HEAD")
 	if err != nil {

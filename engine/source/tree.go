@@ -75,7 +75,7 @@ func (t treeFS) file(id string) (object, error) {
 	return o, err
 }
 
-// inSubmodule is the error of reading from a submodule, or from any other repository inside this one.
+// inSubmodule returns the error of reading from a submodule, or from any other repository inside this one.
 func inSubmodule(name string) error {
 	return files.Unreadable{Name: name, Why: "is a submodule or another repository inside this one, and lkeplan reads only " +
 		"one repository", Do: "copy the files that the configuration needs into this one"}
@@ -159,7 +159,7 @@ func (t treeFS) find(name string, follow bool) (at string, found entry, err erro
 	return "", entry{}, errors.New("symbolic links form a loop")
 }
 
-// link is the first link on the way to a path, or at it; "" if there is none.
+// link returns the first link on the way to a path, or at it; "" if there is none.
 func (t treeFS) link(name string) (string, error) {
 	for end := 0; end < len(name); end++ {
 		if n := strings.IndexByte(name[end:], '/'); n >= 0 {
@@ -200,7 +200,7 @@ func (t treeFS) entry(op, name string) (entry, error) {
 	return e, nil
 }
 
-// leftOut is the error of a file that Flux omits from its artifacts, because of .sourceignore or its
+// leftOut returns the error of a file that Flux omits from its artifacts, because of .sourceignore or its
 // defaults for files of Git and CI systems: its controllers would see another configuration.
 func (t treeFS) leftOut(at string, e entry) error {
 	if e.mode == modeTree || at == "." {
@@ -214,7 +214,7 @@ func (t treeFS) leftOut(at string, e entry) error {
 		Why: "is omitted from artifacts by Flux, because of " + sourceignore.IgnoreFile + " or its defaults", Do: "exclude it from the pattern, or move its content to another file"}
 }
 
-// patterns are those of a directory and of its parents. The last match counts.
+// patterns returns those of a directory and of its parents. The last match counts.
 func (t treeFS) patterns(dir string) ([]gitignore.Pattern, error) {
 	if known, ok := t.ignores.Load(dir); ok {
 		return known.([]gitignore.Pattern), nil

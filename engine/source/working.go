@@ -225,7 +225,7 @@ func (s *Source) keepCommitted(git *program) error {
 	return err
 }
 
-// filtered are the files that have a filter according to .gitattributes: the commit contains the output
+// filtered returns the files that have a filter according to .gitattributes: the commit contains the output
 // of a program.
 func (p *program) filtered() (map[string]error, error) {
 	refused := map[string]error{}

@@ -44,7 +44,7 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 	return simulate.Run(ctx, in)
 }
 
-// pods are those that the run names, or else those of its snapshot.
+// pods returns those that the run names, or else those of its snapshot.
 func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
 	if !t.named() {
 		if found, err = t.snapshot.PodsFor(in); err != nil {
@@ -76,7 +76,7 @@ func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
 	return found, nil
 }
 
-// path is a path of the run in the file system.
+// path returns a path of the run in the file system.
 func (t *trying) path(name string) (string, error) {
 	full := path.Join(t.Options.Dir, name)
 	if path.IsAbs(name) || !fs.ValidPath(full) {
@@ -205,7 +205,7 @@ func nodesOf(simulated simulate.Result, base compile.Result) ([]plan.Node, error
 	return nodes, nil
 }
 
-// versionsOf are the versions of Kubernetes that node classes name, by their names.
+// versionsOf returns the versions of Kubernetes that node classes name, by their names.
 func versionsOf(c compile.Result) map[string]string {
 	versions := map[string]string{}
 	for _, o := range c.Objects {

@@ -71,7 +71,8 @@ func Try(ctx context.Context, d Directory, r config.Run) Outcome {
 		return t.outcome
 	}
 	t.outcome.Status = Passed
-	if t.outcome.Diagnostics = head.Trial.Judge(known); t.outcome.Diagnostics.HasErrors() {
+	t.outcome.Diagnostics = head.Trial.Judge(known)
+	if t.outcome.Diagnostics.HasErrors() {
 		t.outcome.Status = Failed
 	}
 	return t.outcome
@@ -126,7 +127,7 @@ func (t *trying) fail(summary string, err error) bool {
 	return false
 }
 
-// known is what assertions know apart from the directory's own names.
+// known returns what assertions know apart from the directory's own names.
 func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool) {
 	if err := t.read(); err != nil {
 		return nil, t.fail("Cannot start the run", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// objectsNode is the objects by address, which are read where something refers to them.
+// objectsNode returns the objects by address, which are read where something refers to them.
 func objectsNode(objects []config.Object) *eval.Node {
 	return &eval.Node{Name: "objects", Eval: func() (cty.Value, hcl.Diagnostics) {
 		all := map[string]any{}
@@ -46,13 +46,13 @@ func valueOf(v any) (cty.Value, error) {
 	return ctyjson.Unmarshal(raw, ty)
 }
 
-// costValue is what the objects of a plan from nothing cost.
+// costValue returns what the objects of a plan from nothing cost.
 func costValue(alone plan.Plan) cty.Value {
 	cost := compile.PolicyValue(alone).GetAttr("cost")
 	return cty.ObjectVal(map[string]cty.Value{"floor": cost.GetAttr("floor"), "ceiling": cost.GetAttr("ceiling")})
 }
 
-// simulationValue is a simulation as assertions see it. Each pool among the objects is in
+// simulationValue returns a simulation as assertions see it. Each pool among the objects is in
 // it, so that a pool without a node has none.
 func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 	type share struct {
@@ -96,7 +96,7 @@ func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 	})
 }
 
-// planValue is a change as assertions see it: as policies do, and where it touches which
+// planValue returns a change as assertions see it: as policies do, and where it touches which
 // objects.
 func planValue(p plan.Plan, uncounted bool) cty.Value {
 	value := compile.PolicyValue(p).AsValueMap()
@@ -138,7 +138,7 @@ func refusedBy(verdicts []plan.Verdict) cty.Value {
 	return texts(slices.Compact(names))
 }
 
-// texts is a tuple, so that it equals [] and other lists that are written out.
+// texts returns a tuple, so that it equals [] and other lists that are written out.
 func texts(list []string) cty.Value {
 	values := make([]cty.Value, len(list))
 	for i, text := range list {

@@ -152,7 +152,8 @@ func rewritten(text string, steps []step, printed map[int]string) string {
 			continue
 		}
 		var fresh []string
-		if output = strings.Trim(output, "\n"); output != "" {
+		output = strings.Trim(output, "\n")
+		if output != "" {
 			fresh = strings.Split(variable.ReplaceAllString(output, "commit ..."), "\n")
 		}
 		lines = append(lines[:steps[i].from:steps[i].from], append(fresh, lines[steps[i].to:]...)...)

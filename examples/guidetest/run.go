@@ -61,7 +61,8 @@ func (r Runner) Run(t *testing.T, examples, name string) {
 			if matches(s.output, out) {
 				continue
 			}
-			if printed[i] = out; !r.Update || s.sandbox {
+			printed[i] = out
+			if !r.Update || s.sandbox {
 				t.Errorf("%s:%d: %s prints\n%s\nnot\n%s", readme, s.line, s.command, out, s.output)
 			}
 		}

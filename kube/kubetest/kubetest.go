@@ -38,7 +38,7 @@ const (
 	Later   Fault = "later"      // asks to retry in an hour
 )
 
-// Failing is a server that answers requests for one resource, such as v1/pods, with a fault.
+// Failing returns a server that answers requests for one resource, such as v1/pods, with a fault.
 func Failing(kinds map[string]string, resource string, fault Fault) *Server {
 	return &Server{Kinds: kinds, Fault: func(path string) Fault {
 		if strings.HasSuffix(path, resource) {

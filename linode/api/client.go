@@ -101,7 +101,7 @@ func behind(t *transport, baseURL string) *linodego.Client {
 	return &api
 }
 
-// Root is the URL of an API without its version, which some users add. It is DefaultURL if the URL is empty.
+// Root returns the URL of an API without its version, which some users add. It is DefaultURL if the URL is empty.
 func Root(baseURL string) string {
 	root := strings.TrimRight(cmp.Or(baseURL, DefaultURL), "/")
 	return strings.TrimSuffix(strings.TrimSuffix(root, "/v4"), "/v4beta")
@@ -253,8 +253,8 @@ func all[T any](ctx context.Context, what string, list lister[T]) (rows []T, err
 // lister is a call of linodego that lists objects.
 type lister[T any] func(context.Context, *linodego.ListOptions) ([]T, error)
 
-// matching is all with a filter; nil is none. Callers must check the filtered fields themselves, because filters of
-// this API have returned other objects.
+// matching returns all with a filter; nil is none. Callers must check the filtered fields themselves, because
+// filters of this API have returned other objects.
 func matching[T any](ctx context.Context, what string, filter any, list lister[T]) (rows []T, err error) {
 	options := linodego.ListOptions{PageSize: 500}
 	if filter != nil {

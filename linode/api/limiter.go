@@ -143,7 +143,7 @@ func (l *limiter) update(b bucket, status int, h http.Header) (asked time.Durati
 	return asked
 }
 
-// pause is how long to keep quiet after a 429.
+// pause returns how long to keep quiet after a 429.
 func pause(h http.Header, now time.Time, reset int, hasReset bool) time.Duration {
 	if s, ok := number(h, "Retry-After"); ok {
 		return time.Duration(min(s, 1<<31)) * time.Second

@@ -54,7 +54,7 @@ func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 	return found, nil
 }
 
-// earliest is the first of these times, of which any may be missing.
+// earliest returns the first of these times, of which any may be missing.
 func earliest(times ...*time.Time) (first time.Time) {
 	for _, t := range times {
 		if t != nil && !t.IsZero() && (first.IsZero() || t.Before(first)) {

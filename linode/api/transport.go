@@ -70,8 +70,8 @@ const (
 	newPause = 3 * time.Second
 )
 
-// again is the request to send once more, as its answer says that it was not done and may be wrong; nil if there is
-// none. It is not observed twice: the first answer says nothing of the token.
+// again returns the request to send once more, as its answer says that it was not done and may be wrong; nil if
+// there is none. It is not observed twice: the first answer says nothing of the token.
 func (t *transport) again(req *http.Request, err error) *http.Request {
 	refused, ok := errors.AsType[*Error](err)
 	if !ok || refused.Status != http.StatusForbidden || time.Since(time.Unix(0, t.made.Load())) > newFor {
@@ -185,7 +185,7 @@ func errorFrom(resp *http.Response, raw []byte) *Error {
 
 var numbers = regexp.MustCompile(`/[0-9][0-9a-f-]*`)
 
-// route is a path of the API without its version and without what makes it
+// route returns a path of the API without its version and without what makes it
 // endless: numbers and slot ids.
 func route(path string) string {
 	if _, rest, ok := strings.Cut(path, "/"+version+"/"); ok {

@@ -149,7 +149,8 @@ func (m *Memory) Grew(g Grow, o Outcome, now time.Time) {
 	case Unknown:
 		r.silent, r.ceiling = true, now.Add(lateness)
 	default:
-		if r.sends--; !r.silent {
+		r.sends--
+		if !r.silent {
 			delete(m.asked.raises, g.Pool)
 			return
 		}
@@ -202,7 +203,8 @@ func (d deletion) mayAsk(now time.Time) bool { return !d.underway && !now.Before
 func (a *asked) finish(key string) {
 	for pool, r := range a.raises {
 		if r.key == key && r.underway {
-			if r.underway, r.sends = false, r.sends-1; r.sends == 0 {
+			r.underway, r.sends = false, r.sends-1
+			if r.sends == 0 {
 				delete(a.raises, pool)
 			} else {
 				a.raises[pool] = r

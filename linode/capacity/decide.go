@@ -84,7 +84,7 @@ type Pool struct {
 	NodePool string
 }
 
-// hidden is the number of slots that LKE counts and does not list yet. On Enterprise this lasts about a minute.
+// hidden returns the number of slots that LKE counts and does not list yet. On Enterprise this lasts about a minute.
 func (p Pool) hidden() int { return max(0, p.Count-len(p.Slots)) }
 
 // Slot is a place for a node in a pool.

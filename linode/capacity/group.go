@@ -41,7 +41,8 @@ func (g Group) PoolLabels() map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, g.Labels)
 	for key, value := range g.InPlace {
-		if delete(labels, key); value != nil {
+		delete(labels, key)
+		if value != nil {
 			labels[key] = *value
 		}
 	}

@@ -39,7 +39,8 @@ func (m *Memory) GrowthFailed(key string, nodes int, o Outcome, now time.Time) (
 		return 0, false
 	}
 	g.fails++
-	if g.ration = 1; o == NoStock { // the claims get another plan type
+	g.ration = 1
+	if o == NoStock { // the claims get another plan type
 		g.ration = 0
 		return replanned, true
 	}

@@ -46,7 +46,8 @@ func (m *Memory) meet(view View) {
 	known, made := m.firstShown, m.made
 	m.firstShown, m.made = map[int]time.Time{}, map[int]bool{}
 	for _, p := range view.Pools {
-		if m.firstShown[p.ID] = known[p.ID]; known[p.ID].IsZero() {
+		m.firstShown[p.ID] = known[p.ID]
+		if known[p.ID].IsZero() {
 			m.firstShown[p.ID] = view.Asked
 		}
 		if made[p.ID] {
@@ -92,7 +93,8 @@ func (m *Memory) raiseShown(p Pool, r raise, now time.Time) (missed int) {
 			missed = r.count - p.Count
 		}
 	}
-	if m.asked.raises[p.ID] = r; r.gaveUp && over {
+	m.asked.raises[p.ID] = r
+	if r.gaveUp && over {
 		delete(m.asked.raises, p.ID)
 	}
 	return missed

@@ -85,11 +85,11 @@ func (c *Catalog) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Date is the day (YYYY-MM-DD) on which the facts were gathered; "" if that is not known.
+// Date returns the day (YYYY-MM-DD) on which the facts were gathered; "" if that is not known.
 func (c *Catalog) Date() string { return c.date }
 
-// Age is the date of the catalog, to follow a noun: " of 2026-09-15"; "" if it is unknown. [Plan] has the source of a
-// single row.
+// Age returns the date of the catalog, to follow a noun: " of 2026-09-15"; "" if it is unknown. [Plan] has the
+// source of a single row.
 func (c *Catalog) Age() string {
 	if c.date == "" {
 		return ""
@@ -145,7 +145,7 @@ func (c *Catalog) limit(row Availability) {
 // word is what an id looks like everywhere in the API. Holding ids to it keeps the snapshot's lines unambiguous.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// Stricter is the catalog that evaluates a change from one catalog to another: the facts of the previous one,
+// Stricter returns the catalog that evaluates a change from one catalog to another: the facts of the previous one,
 // and those that only the new one has. The higher of two prices counts, and a price that only the new one has is unknown:
 // nothing that the change is evaluated with has confirmed it.
 func Stricter(before, after *Catalog) (*Catalog, error) {
@@ -186,7 +186,7 @@ func Stricter(before, after *Catalog) (*Catalog, error) {
 	return New(after.date, after.source, plans, regions, append(before.Availability(), after.Availability()...))
 }
 
-// dearer is the higher of two prices; unknown if one of them is.
+// dearer returns the higher of two prices; unknown if one of them is.
 func dearer(before, after Price) Price {
 	if !before.Known() || after.Known() && before.PerMonth() > after.PerMonth() {
 		return before

@@ -38,10 +38,10 @@ func ParseVersion(text string) (Version, bool) {
 	return v, v.release < 0 || v.patch >= 0
 }
 
-// String is the version as it was written.
+// String returns the version as it was written.
 func (v Version) String() string { return v.text }
 
-// Minor is the minor version, as in 1.34.
+// Minor returns the minor version, as in 1.34.
 func (v Version) Minor() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
 // Exact reports whether it is a version of LKE Enterprise.

@@ -42,8 +42,8 @@ func (p Price) AnHour() string {
 // HoursPerMonth is an average month; cost reports use it. Linode itself bills by the calendar month.
 const HoursPerMonth = 730
 
-// For is the cost of running that many hours within one calendar month: hourly, capped at the monthly price. (The cap
-// is reached after some 670 hours: a node that stays costs 24.00 where 730 hours would have been 26.28.)
+// For returns the cost of running that many hours within one calendar month: hourly, capped at the monthly price.
+// (The cap is reached after some 670 hours: a node that stays costs 24.00 where 730 hours would have been 26.28.)
 func (p Price) For(hours int) Money {
 	cost := p.Hourly * Money(hours)
 	if p.Monthly > 0 && cost > p.Monthly {
@@ -52,7 +52,7 @@ func (p Price) For(hours int) Money {
 	return cost
 }
 
-// PerMonth is the cost of a node that stays for an average month.
+// PerMonth returns the cost of a node that stays for an average month.
 func (p Price) PerMonth() Money { return p.For(HoursPerMonth) }
 
 // String writes dollars with as many decimals as the amount needs, and none for whole dollars: "0.036", "24".
@@ -89,7 +89,7 @@ func (m Money) Text() string {
 	return sign + "$" + digits
 }
 
-// Float64 is the amount in dollars, for interfaces that want a float. Do not add these up.
+// Float64 returns the amount in dollars, for interfaces that want a float. Do not add these up.
 func (m Money) Float64() float64 { return float64(m) / float64(Dollar) }
 
 var errMoney = errors.New("not an amount of dollars with up to six decimals")

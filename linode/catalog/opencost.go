@@ -19,7 +19,8 @@ func (c *Catalog) WriteOpenCost(w io.Writer) (unpriced []string, err error) {
 				continue
 			}
 			price, ok := c.Price(p.ID, r.ID)
-			if known = known || ok; !ok {
+			known = known || ok
+			if !ok {
 				continue
 			}
 			out.Write([]string{"", p.ID, r.ID, "node", "metadata.labels.node.kubernetes.io/instance-type", p.ID,

@@ -38,8 +38,8 @@ type Plan struct {
 // price list by its id only.
 func (p Plan) Sized() bool { return p.VCPUs > 0 && p.MemoryMiB > 0 }
 
-// Volumes is how many volumes a node of the plan can attach, as Linode's CSI driver says on its CSINode: one for each
-// GiB of memory, from 8 to 64, less the disks that the machine has.
+// Volumes returns how many volumes a node of the plan can attach, as Linode's CSI driver says on its CSINode: one
+// for each GiB of memory, from 8 to 64, less the disks that the machine has.
 //
 // Unverified: that a node of LKE has one disk.
 func (p Plan) Volumes() int {
@@ -76,7 +76,8 @@ func (r Region) Has(capability string) bool {
 
 var generation = regexp.MustCompile(`^g([0-9]+)-`)
 
-// Generation is the number of the plan's hardware generation ("6" for g6-standard-2); "" where the id names none.
+// Generation returns the number of the plan's hardware generation ("6" for g6-standard-2); "" where the id names
+// none.
 func (p Plan) Generation() string {
 	if m := generation.FindStringSubmatch(p.ID); m != nil {
 		return m[1]
@@ -109,7 +110,7 @@ func (p Plan) GPUName() string {
 	return name
 }
 
-// Gate is the capability that a region must have before it sells plans of this class. Shared, dedicated and
+// Gate returns the capability that a region must have before it sells plans of this class. Shared, dedicated and
 // high-memory plans need nothing but Linodes.
 func (p Plan) Gate() string {
 	switch p.Class {
@@ -124,7 +125,7 @@ func (p Plan) Gate() string {
 	}
 }
 
-// OfAccount is the capability that an account must have to be sold the plan; "" for most plans.
+// OfAccount returns the capability that an account must have to be sold the plan; "" for most plans.
 func (p Plan) OfAccount() string {
 	if p.Class == "accelerated" {
 		return CapAccelerated
@@ -148,7 +149,8 @@ func (p Plan) normal() Plan {
 func (r Region) normal() Region {
 	r.Capabilities = slices.DeleteFunc(slices.Clone(r.Capabilities), func(s string) bool { return s == "" })
 	slices.Sort(r.Capabilities)
-	if r.Capabilities = slices.Compact(r.Capabilities); len(r.Capabilities) == 0 {
+	r.Capabilities = slices.Compact(r.Capabilities)
+	if len(r.Capabilities) == 0 {
 		r.Capabilities = nil
 	}
 	return r

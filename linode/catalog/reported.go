@@ -33,7 +33,7 @@ var (
 	recordedDisk   = map[int]int64{51200: 51524172, 81920: 82470344}
 )
 
-// Reported is what a node of this plan reports on LKE. It is exact for the two sizes whose nodes were
+// Reported returns what a node of this plan reports on LKE. It is exact for the two sizes whose nodes were
 // recorded; for others it is a fit through those two (4.1 % of the memory for firmware and kernel, 1.7 % of the disk
 // for the file system), which is an assumption: the scheduler keeps a margin until a node was seen. It is the
 // one place that holds this model; the simulator's nodes report it as well.
@@ -69,8 +69,8 @@ func (p Plan) diskCapacity() int64 {
 	return int64(p.DiskMiB) * mib / kib * 983 / 1000 * kib
 }
 
-// evictionDisk is the tenth that evictionHard nodefs.available keeps back. The kubelet holds percentages as float32,
-// which is why the recorded nodes are some bytes off a true tenth.
+// evictionDisk returns the tenth that evictionHard nodefs.available keeps back. The kubelet holds percentages as
+// float32, which is why the recorded nodes are some bytes off a true tenth.
 func evictionDisk(capacity int64) int64 {
 	return int64(float64(capacity) * float64(float32(0.1)))
 }

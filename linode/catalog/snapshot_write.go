@@ -65,14 +65,14 @@ type fact struct {
 	at  any
 }
 
-// facts are the fields of a region's line, in order.
+// facts returns the fields of a region's line, in order.
 func (r *Region) facts() []fact {
 	return []fact{
 		{"label", &r.Label}, {"country", &r.Country}, {"status", &r.Status}, {"site", &r.SiteType}, {"can", &r.Capabilities},
 	}
 }
 
-// facts are the fields of a plan's line, in order; the prices of regions follow them.
+// facts returns the fields of a plan's line, in order; the prices of regions follow them.
 func (p *Plan) facts() []fact {
 	return []fact{
 		{"label", &p.Label}, {"class", &p.Class}, {"vcpus", &p.VCPUs}, {"memory", &p.MemoryMiB}, {"disk", &p.DiskMiB},

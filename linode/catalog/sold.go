@@ -18,7 +18,7 @@ const (
 	EnterpriseGPU Tier = "enterprise with GPUs"
 )
 
-// LKE is the tier without what its owners say of plans with GPUs: as the API has it.
+// LKE returns the tier without what its owners say of plans with GPUs: as the API has it.
 func (t Tier) LKE() Tier {
 	if t == EnterpriseGPU {
 		return Enterprise
@@ -26,8 +26,8 @@ func (t Tier) LKE() Tier {
 	return t
 }
 
-// WithGPUs is the tier if its owners say that plans with GPUs are sold to them. Other tiers than Enterprise sell them
-// to all.
+// WithGPUs returns the tier if its owners say that plans with GPUs are sold to them. Other tiers than Enterprise
+// sell them to all.
 func (t Tier) WithGPUs(sold bool) Tier {
 	if t == Enterprise && sold {
 		return EnterpriseGPU
@@ -35,7 +35,7 @@ func (t Tier) WithGPUs(sold bool) Tier {
 	return t
 }
 
-// Capability is what a region must have before it runs clusters of the tier.
+// Capability returns what a region must have before it runs clusters of the tier.
 func (t Tier) Capability() string {
 	switch t {
 	case Enterprise, EnterpriseGPU:
@@ -75,9 +75,9 @@ func (c *Catalog) Sold(plan, region string, tier Tier) bool {
 // plans with 512 GB.
 const largestOfLKE = 512 << 10
 
-// Price is what the plan costs in the region: the region's own price where it has one, the list price elsewhere. It
-// says no if the price is not known, as for a plan that the catalog does not have; a region that it does not have gets
-// the list price.
+// Price returns what the plan costs in the region: the region's own price where it has one, the list price
+// elsewhere. It says no if the price is not known, as for a plan that the catalog does not have; a region that it
+// does not have gets the list price.
 func (c *Catalog) Price(plan, region string) (Price, bool) {
 	p, ok := c.Plan(plan)
 	if !ok {

@@ -87,7 +87,8 @@ func (t Template) next(nc *karpv1.NodeClaim) (*karpv1.NodeClaim, record) {
 	set(values.Annotations, recorded.Annotations, template.Annotations)
 	t.apply(&next.ObjectMeta, values)
 	values.Changed = values.Changed || !maps.Equal(next.Labels, nc.Labels) || !maps.Equal(next.Annotations, nc.Annotations)
-	if values.Hash = stamp; created {
+	values.Hash = stamp
+	if created {
 		values.Hash = t.hash
 		values.Labels = restated(values.Labels, template.Labels)
 		values.Annotations = restated(values.Annotations, template.Annotations)

@@ -97,7 +97,7 @@ func Differs(before, after *karpv1.NodePool) bool {
 	return is.Drifted(claim.Labels, claim.Annotations)
 }
 
-// claim is a NodeClaim that was created from the template, with its record.
+// claim returns a NodeClaim that was created from the template, with its record.
 func (t Template) claim() *karpv1.NodeClaim {
 	nc := t.pool.Spec.Template.ToNodeClaim()
 	nc.Labels, nc.Annotations = maps.Clone(nc.Labels), maps.Clone(nc.Annotations)
@@ -190,7 +190,7 @@ func (r record) clone() record {
 	}
 }
 
-// keys are the keys with an entry.
+// keys returns the keys with an entry.
 func (r record) keys() []string {
 	return slices.Concat(slices.Collect(maps.Keys(r.Labels)), slices.Collect(maps.Keys(r.Annotations)))
 }

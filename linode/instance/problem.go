@@ -123,7 +123,8 @@ func Suppose(spec linodev1alpha1.LinodeNodeClassSpec) linodev1alpha1.Selected {
 		found.Image = by.Image
 	}
 	group := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
-	if found.PlacementGroupID = numbered(&group, by.PlacementGroup); found.PlacementGroupID != 0 {
+	found.PlacementGroupID = numbered(&group, by.PlacementGroup)
+	if found.PlacementGroupID != 0 {
 		found.PlacementGroupSize = groupSize
 	}
 	return found

@@ -66,7 +66,7 @@ func planRequirements(plan catalog.Plan, region string) scheduling.Requirements 
 	return r
 }
 
-// Labels are the labels that a node of the plan type carries.
+// Labels returns the labels that a node of the plan type carries.
 func Labels(plan catalog.Plan, region string) map[string]string {
 	labels := map[string]string{
 		corev1.LabelInstanceTypeStable:         plan.ID,
@@ -116,7 +116,7 @@ const (
 	smallEnterpriseMiB    = 8192
 )
 
-// expected is what a node of a plan type reports of itself at least, as far as
+// expected returns what a node of a plan type reports of itself at least, as far as
 // the price list tells.
 func expected(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
 	r, percent := plan.Reported(), int64(memoryMargin)
@@ -129,7 +129,7 @@ func expected(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
 	return r
 }
 
-// Capacity is what a node of a plan type has at least, as far as the price list
+// Capacity returns what a node of a plan type has at least, as far as the price list
 // tells.
 func Capacity(plan catalog.Plan, tier catalog.Tier) corev1.ResourceList {
 	capacity, _ := nodeResources(plan, expected(plan, tier))

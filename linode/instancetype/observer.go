@@ -72,7 +72,7 @@ func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	return ctrl.Result{}, nil
 }
 
-// planOf is the plan type of a Node's NodeClaim; "" if it has none. What the Node itself is
+// planOf returns the plan type of a Node's NodeClaim; "" if it has none. What the Node itself is
 // labelled with, its kubelet may have written.
 func (o *Observer) planOf(ctx context.Context, node *corev1.Node) (string, error) {
 	var list karpv1.NodeClaimList
@@ -100,7 +100,7 @@ func resourcesOf(status corev1.NodeStatus) catalog.NodeResources {
 	return catalog.NodeResources{Capacity: read(status.Capacity), Allocatable: read(status.Allocatable)}
 }
 
-// minor is the minor version of Kubernetes in the forms that LKE and kubelets
+// minor returns the minor version of Kubernetes in the forms that LKE and kubelets
 // write: 1.33 of 1.33, v1.33.4 and v1.33.4+lke2.
 func minor(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")

@@ -82,7 +82,7 @@ func New(c *catalog.Catalog, region string, tier catalog.Tier) *Set {
 	return t
 }
 
-// Region is the region whose offerings the types have.
+// Region returns the region whose offerings the types have.
 func (t *Set) Region() string { return t.region }
 
 // List returns all types. The slice is shared and must not be changed.
@@ -460,7 +460,8 @@ func (t *Set) build(id string, available bool) *cloudprovider.InstanceType {
 func (t *Set) SetVersion(version string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.version = minor(version); len(t.reported) > 0 {
+	t.version = minor(version)
+	if len(t.reported) > 0 {
 		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
 	}
 }
@@ -503,7 +504,7 @@ func believable(reports catalog.NodeResources, plan catalog.Plan, tier catalog.T
 		within(free.EphemeralBytes, promise.Allocatable.EphemeralBytes, 50, all.EphemeralBytes)
 }
 
-// resources is what Karpenter plans with for a node of a plan type: what its nodes
+// resources returns what Karpenter plans with for a node of a plan type: what its nodes
 // report under the version that new nodes get. Without such a report it is
 // what the price list promises, or less where nodes of other versions report
 // less.

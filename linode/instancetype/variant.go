@@ -47,7 +47,7 @@ func Variant(
 	return with
 }
 
-// left is what the disks leave of the storage of a plan type, in bytes.
+// left returns what the disks leave of the storage of a plan type, in bytes.
 func (d Disks) left(storage int64) int64 {
 	const mib = 1 << 20
 	if d.Swap != nil {
@@ -59,7 +59,7 @@ func (d Disks) left(storage int64) int64 {
 	return max(0, storage)
 }
 
-// mostPods is how many pods a kubelet takes: maxPods, and no more than podsPerCore allows.
+// mostPods returns how many pods a kubelet takes: maxPods, and no more than podsPerCore allows.
 func mostPods(it *cloudprovider.InstanceType, k linodev1alpha1.KubeletConfiguration) int64 {
 	most := it.Capacity.Pods().Value()
 	if k.MaxPods != nil {

@@ -140,7 +140,7 @@ func (b *Book) count(uid string, times int64) {
 	}
 }
 
-// node is what a claim counts as.
+// node returns what a claim counts as.
 func (b *Book) node(uid string) (node Node, counts bool) {
 	shown, isShown := b.shown[uid]
 	if r := b.reserved[uid]; r != nil {
@@ -149,7 +149,7 @@ func (b *Book) node(uid string) (node Node, counts bool) {
 	return shown, isShown
 }
 
-// orMore is a node that may be one or the other: of each resource the larger
+// orMore returns a node that may be one or the other: of each resource the larger
 // amount.
 func (n Node) orMore(other Node) Node {
 	n.Sold, n.Reported = larger(n.Sold, other.Sold), larger(n.Reported, other.Reported)

@@ -48,7 +48,7 @@ const heldValue = "replacements"
 // older as a rule.
 const young = 2 * time.Hour
 
-// Template is a digest of all that nodes of a NodePool are created from and compared with:
+// Template returns a digest of all that nodes of a NodePool are created from and compared with:
 // Karpenter's hash without the keys that change in place, the requirements, which that
 // leaves out, and the class with its Kubernetes version.
 func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {

@@ -220,12 +220,12 @@ func (e *Enforcer) claims(ctx context.Context, from client.Reader, opts ...clien
 	return claims, nil
 }
 
-// wish is a node of a type in a NodePool.
+// wish returns a node of a type in a NodePool.
 func (e *Enforcer) wish(pool string, it *cloudprovider.InstanceType) Node {
 	return Node{Pool: pool, Plan: it.Name, Sold: e.sold(it.Name), Reported: reported(it.Capacity)}
 }
 
-// nodeOf is the node that a NodeClaim has or gets.
+// nodeOf returns the node that a NodeClaim has or gets.
 func (e *Enforcer) nodeOf(nc *karpv1.NodeClaim) Node {
 	plan := nodeclaim.PlanOf(nc)
 	n := Node{
@@ -242,7 +242,7 @@ func (e *Enforcer) nodeOf(nc *karpv1.NodeClaim) Node {
 	return n
 }
 
-// sold is what a plan type counts for; nil for one that was never on the price
+// sold returns what a plan type counts for; nil for one that was never on the price
 // list.
 func (e *Enforcer) sold(id string) Amounts {
 	plan, known := e.types.Plan(id)

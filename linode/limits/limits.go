@@ -126,7 +126,7 @@ func (t Tally) Refusals(wish Node) iter.Seq[Refusal] {
 	}
 }
 
-// Shared is the tally without the limits that NodePools have themselves.
+// Shared returns the tally without the limits that NodePools have themselves.
 func (t Tally) Shared() Tally {
 	var shared Tally
 	for i, l := range t.limits {
@@ -137,10 +137,10 @@ func (t Tally) Shared() Tally {
 	return shared
 }
 
-// Only is the tally of the shared limit with a name; it is empty if there is none.
+// Only returns the tally of the shared limit with a name; it is empty if there is none.
 func (t Tally) Only(name string) Tally { return t.one(name, false) }
 
-// Own is the tally of the limits that a NodePool has itself; it is empty if it has none.
+// Own returns the tally of the limits that a NodePool has itself; it is empty if it has none.
 func (t Tally) Own(pool string) Tally { return t.one(pool, true) }
 
 func (t Tally) one(name string, own bool) Tally {
@@ -152,7 +152,7 @@ func (t Tally) one(name string, own bool) Tally {
 	return Tally{}
 }
 
-// Used is what the nodes use of all limits of the tally together.
+// Used returns what the nodes use of all limits of the tally together.
 func (t Tally) Used() Amounts {
 	sum := Amounts{}
 	for _, used := range t.used {
@@ -163,7 +163,7 @@ func (t Tally) Used() Amounts {
 	return sum
 }
 
-// Room is what is left of each resource that a limit caps, zero where more is
+// Room returns what is left of each resource that a limit caps, zero where more is
 // used than the limit allows.
 func Room(most, used Amounts) Amounts {
 	room := Amounts{}
@@ -209,7 +209,7 @@ func ownLimit(pool *karpv1.NodePool) Limit {
 	return l
 }
 
-// reported is what a node reports of itself.
+// reported returns what a node reports of itself.
 func reported(list corev1.ResourceList) Amounts {
 	amounts := Amounts{Nodes: 1}
 	for name, quantity := range list {
@@ -218,7 +218,7 @@ func reported(list corev1.ResourceList) Amounts {
 	return amounts
 }
 
-// amount is a quantity in whole units of its resource, rounded down: a limit
+// amount returns a quantity in whole units of its resource, rounded down: a limit
 // must not grow by its fraction.
 func amount(name corev1.ResourceName, q resource.Quantity) int64 {
 	if name == corev1.ResourceCPU {

@@ -214,7 +214,7 @@ func (c *Replacements) state(ctx context.Context, pool *karpv1.NodePool) (replac
 	return s, nil
 }
 
-// fresh is a NodePool as the API server has it; nil if it is another one now, or none.
+// fresh returns a NodePool as the API server has it; nil if it is another one now, or none.
 func (c *Replacements) fresh(ctx context.Context, pool *karpv1.NodePool) (*karpv1.NodePool, error) {
 	var list karpv1.NodePoolList
 	if err := c.live.List(ctx, &list, client.MatchingFields{"metadata.name": pool.Name}); err != nil {

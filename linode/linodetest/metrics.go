@@ -2,7 +2,7 @@ package linodetest
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Gathered are the values of metrics by their names and their labels state and reason; of a
+// Gathered returns the values of metrics by their names and their labels state and reason; of a
 // histogram how often something was observed.
 func Gathered(from prometheus.Gatherer) (map[string]float64, error) {
 	families, err := from.Gather()

@@ -17,12 +17,12 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// In is a requirement that a label has one of the values.
+// In returns a requirement that a label has one of the values.
 func In(key string, values ...string) karpv1.NodeSelectorRequirementWithMinValues {
 	return karpv1.NodeSelectorRequirementWithMinValues{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
 }
 
-// NodePool is the NodePool web.
+// NodePool returns the NodePool web.
 func NodePool(requirements ...karpv1.NodeSelectorRequirementWithMinValues) *karpv1.NodePool {
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "uid-web"}}
 	pool.Spec.Template.Labels = map[string]string{"example.com/team": "web", "node.kubernetes.io/team": "web"}
@@ -30,7 +30,7 @@ func NodePool(requirements ...karpv1.NodeSelectorRequirementWithMinValues) *karp
 	return pool
 }
 
-// NodeClaim is a claim of the NodePool web as Karpenter makes it, for one pod
+// NodeClaim returns a claim of the NodePool web as Karpenter makes it, for one pod
 // that requests so much CPU. Its UID is 8f1c.
 func NodeClaim(cpu string, requirements ...karpv1.NodeSelectorRequirementWithMinValues) *karpv1.NodeClaim {
 	nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
@@ -52,7 +52,7 @@ func NodeClaim(cpu string, requirements ...karpv1.NodeSelectorRequirementWithMin
 	return nc
 }
 
-// Undecided is the nth of many claims for which no plan type was chosen yet. It
+// Undecided returns the nth of many claims for which no plan type was chosen yet. It
 // allows g6-standard-4 only.
 func Undecided(n int) *karpv1.NodeClaim {
 	nc := NodeClaim("3", In(corev1.LabelInstanceTypeStable, "g6-standard-4"))
@@ -60,7 +60,7 @@ func Undecided(n int) *karpv1.NodeClaim {
 	return nc
 }
 
-// Decided is the nth of many claims that wait for a g6-standard-4.
+// Decided returns the nth of many claims that wait for a g6-standard-4.
 func Decided(n int) *karpv1.NodeClaim {
 	nc := Undecided(n)
 	group := capacity.Group{NodePool: "web", Plan: "g6-standard-4"}
@@ -71,7 +71,7 @@ func Decided(n int) *karpv1.NodeClaim {
 	return nc
 }
 
-// CapacityLimit is a limit on all NodePools.
+// CapacityLimit returns a limit on all NodePools.
 func CapacityLimit(name string, set func(*lkeplanv1alpha1.CapacityLimitSpec)) *lkeplanv1alpha1.CapacityLimit {
 	limit := &lkeplanv1alpha1.CapacityLimit{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
 	set(&limit.Spec)

@@ -199,7 +199,7 @@ func nodesOf(registered map[int]nodeclaim.Node) map[int]capacity.Node {
 	return nodes
 }
 
-// SlotOf is the inverse of NodeName. It returns false for a name that no slot of the cluster can have.
+// SlotOf returns the inverse of NodeName. It returns false for a name that no slot of the cluster can have.
 func SlotOf(cluster int, node string) (pool int, slot string, ok bool) {
 	slot, ok = strings.CutPrefix(node, fmt.Sprintf("lke%d-", cluster))
 	if !ok {

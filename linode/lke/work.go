@@ -383,7 +383,8 @@ func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 		more := ""
 		for _, k := range kept {
 			price := f.cfg.Types.Price(k.Plan)
-			if hourly += price.Hourly; !price.Known() {
+			hourly += price.Hourly
+			if !price.Known() {
 				more = "at least "
 			}
 		}

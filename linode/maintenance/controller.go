@@ -127,7 +127,7 @@ func (c *Controller) classes(ctx context.Context) (map[string]*linodev1alpha1.Li
 	return classes, nil
 }
 
-// claims are those with a machine, by name.
+// claims returns those with a machine, by name.
 func (c *Controller) claims(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	var list karpv1.NodeClaimList
 	if err := c.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -171,7 +171,8 @@ func (c *Controller) write(ctx context.Context, d Decision) error {
 func (c *Controller) annotate(ctx context.Context, d Decision) error {
 	next := d.Claim.DeepCopy()
 	for key, value := range d.annotations() {
-		if delete(next.Annotations, key); value != "" {
+		delete(next.Annotations, key)
+		if value != "" {
 			metav1.SetMetaDataAnnotation(&next.ObjectMeta, key, value)
 		}
 	}

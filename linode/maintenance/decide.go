@@ -25,8 +25,8 @@ type Window struct {
 	Started   bool      `json:"started,omitempty"` // Linode says that it has started
 }
 
-// String is the maintenance for people: "type power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has
-// started.
+// String returns the maintenance for people: "type power_off_on, starts at 2026-11-28T03:00:00Z (emergency)";
+// "started at" if it has started.
 func (w Window) String() string {
 	text, at := "starts at ", "an unknown time"
 	if w.Started {
@@ -35,7 +35,8 @@ func (w Window) String() string {
 	if !w.Start.IsZero() {
 		at = w.Start.UTC().Format(time.RFC3339)
 	}
-	if text += at; w.Type != "" {
+	text += at
+	if w.Type != "" {
 		text = "type " + w.Type + ", " + text
 	}
 	if w.Emergency {
@@ -74,8 +75,8 @@ func (w Window) Compare(o Window) int {
 	return w.Start.Compare(o.Start)
 }
 
-// Windows are the announced maintenance by the id of the Linode: of several, the earliest that is not over. Linode may keep
-// listing one that is: nothing else would end its replacements.
+// Windows returns the announced maintenance by the id of the Linode: of several, the earliest that is not over.
+// Linode may keep listing one that is: nothing else would end its replacements.
 func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
 	windows := map[int]Window{}
 	for _, m := range announced {
@@ -90,7 +91,7 @@ func Windows(announced []api.Maintenance, now time.Time) map[int]Window {
 	return windows
 }
 
-// typeText is a type as it is written in annotations: one word of Linode's, or else quoted.
+// typeText returns a type as it is written in annotations: one word of Linode's, or else quoted.
 func typeText(kind string) string {
 	const most = 60
 	if quoted := nodeclaim.Quoted(kind, most); quoted != `"`+kind+`"` {
@@ -142,7 +143,7 @@ const (
 	AnnotationReplace = "lkeplan.dev/replace-before-maintenance"
 )
 
-// annotations are what a decision wants on its claim; "" for none.
+// annotations returns what a decision wants on its claim; "" for none.
 func (d Decision) annotations() map[string]string {
 	wanted := map[string]string{Annotation: "", AnnotationReplace: ""}
 	if d.Window != nil {
@@ -155,7 +156,7 @@ func (d Decision) annotations() map[string]string {
 	return wanted
 }
 
-// Of is the maintenance that a NodeClaim's annotation has; nil if it has none.
+// Of returns the maintenance that a NodeClaim's annotation has; nil if it has none.
 func Of(nc *karpv1.NodeClaim) *Window {
 	var w *Window
 	if json.Unmarshal([]byte(nc.Annotations[Annotation]), &w) != nil {

@@ -35,8 +35,8 @@ func ConsolidationPolicyOf(class *linodev1alpha1.LinodeNodeClass) (p Consolidati
 	return p, nil
 }
 
-// Window is the time in which a machine that was created at a time may be consolidated: the one that contains now, or
-// else the next. It ends with a paid hour.
+// Window returns the time in which a machine that was created at a time may be consolidated: the one that contains
+// now, or else the next. It ends with a paid hour.
 //
 // The time of creation is that of the NodeClaim. Linode bills from when it makes the machine, which is later, so that
 // the paid hour ends later than the window.

@@ -23,7 +23,8 @@ type Row struct {
 
 // Wait counts a NodeClaim that waits, and when it was made.
 func (r *Row) Wait(created time.Time) {
-	if r.Waiting++; r.Since.IsZero() || created.Before(r.Since) {
+	r.Waiting++
+	if r.Since.IsZero() || created.Before(r.Since) {
 		r.Since = created
 	}
 }
@@ -31,7 +32,7 @@ func (r *Row) Wait(created time.Time) {
 // Rows are those of all plan types.
 type Rows map[string]*Row
 
-// Of is the row of a plan type.
+// Of returns the row of a plan type.
 func (r Rows) Of(plan string) *Row {
 	if r[plan] == nil {
 		r[plan] = &Row{}
@@ -93,7 +94,7 @@ func NewMetrics(listed, help string, reasons Reasons) *Metrics {
 	}
 }
 
-// Collectors are what is to be registered.
+// Collectors returns what is to be registered.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.machines, m.hourly, m.monthly, m.waiting, m.since, m.refused, m.kept, m.bound, m.listed}
 }

@@ -38,10 +38,10 @@ const (
 	linodeScheme  = "linode://"
 )
 
-// PendingID is the provider id of a NodeClaim that waits for its machine.
+// PendingID returns the provider id of a NodeClaim that waits for its machine.
 func PendingID(uid string) string { return pendingScheme + uid }
 
-// LinodeID is the provider id of a NodeClaim whose machine is the instance.
+// LinodeID returns the provider id of a NodeClaim whose machine is the instance.
 func LinodeID(instance int) string { return linodeScheme + strconv.Itoa(instance) }
 
 // UIDOf returns the UID in a pending provider id; false for any other id.

@@ -10,8 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// IfUnchanged is the patch from an object as it was read. The API server refuses it with a conflict if another client
-// has written the object since: a merge patch replaces lists whole, such as conditions, taints and finalizers.
+// IfUnchanged returns the patch from an object as it was read. The API server refuses it with a conflict if another
+// client has written the object since: a merge patch replaces lists whole, such as conditions, taints and
+// finalizers.
 func IfUnchanged(stored client.Object) client.Patch {
 	return client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 }
@@ -24,8 +25,8 @@ func PatchStatus(ctx context.Context, c client.Client, stored, changed client.Ob
 	return c.Status().Patch(ctx, changed, IfUnchanged(stored))
 }
 
-// AfterWrite is what a reconciler returns after a write. If another client wrote first, it tries again when the cache may
-// show that, without an error in the log. An object that is gone needs no write.
+// AfterWrite returns what a reconciler returns after a write. If another client wrote first, it tries again when
+// the cache may show that, without an error in the log. An object that is gone needs no write.
 func AfterWrite(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil

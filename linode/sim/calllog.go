@@ -35,7 +35,8 @@ func (l *callLog) begin(r *http.Request, route string, body []byte, f Fault) *Ca
 		Seq: l.seq, At: time.Now(), Method: r.Method, Path: r.URL.RequestURI(), Route: route,
 		Body: string(body[:min(len(body), maxLoggedBody)]), Fault: f.name(),
 	}
-	if l.calls = append(l.calls, call); len(l.calls) > keptCalls {
+	l.calls = append(l.calls, call)
+	if len(l.calls) > keptCalls {
 		l.calls = l.calls[len(l.calls)-keptCalls:]
 	}
 	return call

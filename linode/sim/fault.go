@@ -102,7 +102,7 @@ const (
 		"To request access to the plan, please contact Support and provide the Linode plan name."
 )
 
-// Forbidden is the answer to calls that the role of the token's user does not allow, and, once, to a call right
+// Forbidden returns the answer to calls that the role of the token's user does not allow, and, once, to a call right
 // after an object was created (Akamai's landing zone, 2026-08). For roles, this text is an assumption.
 func Forbidden(f Fault) Fault {
 	f.Status, f.Body = http.StatusForbidden, "Unauthorized"

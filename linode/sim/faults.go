@@ -19,7 +19,7 @@ type faults struct {
 	rng  *rand.Rand
 }
 
-// newFaults is the list that an account starts with: those of the configured rate.
+// newFaults returns the list that an account starts with: those of the configured rate.
 func newFaults(cfg Config) faults {
 	l := faults{rng: rand.New(rand.NewPCG(cfg.Seed, 0x6661756c74))}
 	if cfg.FaultRate == 0 {
@@ -80,7 +80,7 @@ func (l *faults) first(matches func(*injected) bool) (due *injected) {
 	return due
 }
 
-// room is how many nodes can still be had in spite of the fault.
+// room returns how many nodes can still be had in spite of the fault.
 func (f *injected) room() int { return max(0, f.Fault.Room-f.Given) }
 
 // give counts nodes that were made in the room that faults leave.

@@ -161,7 +161,8 @@ func (s *Simulator) SetStock(row catalog.Availability) (known bool) {
 		c := st.cfg.Catalog
 		_, plan := c.Plan(row.Plan)
 		_, region := c.Region(row.Region)
-		if known = plan && region; known {
+		known = plan && region
+		if known {
 			st.cfg.Catalog, _ = catalog.New(c.Date(), c.Source(), c.Plans(), c.Regions(), append(c.Availability(), row)) // its parts are valid
 		}
 	})

@@ -44,7 +44,8 @@ func (st *state) createInstance(q *request) (any, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel); c.err() != nil {
+	c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel)
+	if c.err() != nil {
 		return nil, c.err()
 	}
 	if err := st.accountRoom(spec.Type, spec.Region, 1); err != nil {
@@ -52,7 +53,8 @@ func (st *state) createInstance(q *request) (any, error) {
 	}
 	st.lastInstance++
 	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // the label may be taken
-	if c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel); c.err() != nil {
+	c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel)
+	if c.err() != nil {
 		return nil, c.err()
 	}
 	made := st.makeLinode(spec, q.now)

@@ -114,7 +114,8 @@ func (k *Kubelet) take(ctx context.Context, s step) bool {
 			return err == nil
 		}
 		k.fail(s.name, err)
-		if sleep(ctx, wait, nil); ctx.Err() != nil {
+		sleep(ctx, wait, nil)
+		if ctx.Err() != nil {
 			return false
 		}
 	}

@@ -51,7 +51,8 @@ type Work struct {
 func (s *Simulator) Announce(w Work) (known bool) {
 	s.update(func(st *state, now time.Time) {
 		i := st.instances[w.Linode]
-		if known = i != nil; !known {
+		known = i != nil
+		if !known {
 			return
 		}
 		description := "scheduled"

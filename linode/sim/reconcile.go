@@ -42,7 +42,8 @@ func (n *nodes) reconcile(ctx context.Context, m *machine, sync bool, now time.T
 	var node *corev1.Node
 	switch {
 	case !m.registered.IsZero():
-		if node, err = n.lister.Get(m.Label); apierrors.IsNotFound(err) {
+		node, err = n.lister.Get(m.Label)
+		if apierrors.IsNotFound(err) {
 			return time.Time{}, nil // it was deleted
 		}
 	case !m.Gone.IsZero() || m.Down:

@@ -61,7 +61,8 @@ func (st *state) provide(sl *slot, now time.Time) {
 			}
 		})
 	}
-	if sl.noStock = sl.hidden || unmade || st.faults.lacks(NullSlots, plan, region); sl.noStock {
+	sl.noStock = sl.hidden || unmade || st.faults.lacks(NullSlots, plan, region)
+	if sl.noStock {
 		return
 	}
 	st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {

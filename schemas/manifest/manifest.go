@@ -97,7 +97,8 @@ func Lookup(object map[string]any, path ...string) (value any, found bool) {
 		if !ok {
 			return nil, false
 		}
-		if value, found = fields[name]; !found {
+		value, found = fields[name]
+		if !found {
 			return nil, false
 		}
 	}
@@ -110,10 +111,12 @@ func Annotated(object map[string]any, key, value string) map[string]any {
 	object, metadata, annotations := maps.Clone(object), map[string]any{}, map[string]any{}
 	maps.Copy(metadata, Map(object, "metadata"))
 	maps.Copy(annotations, Map(metadata, "annotations"))
-	if annotations[key] = value; value == "" {
+	annotations[key] = value
+	if value == "" {
 		delete(annotations, key)
 	}
-	if metadata["annotations"] = annotations; len(annotations) == 0 {
+	metadata["annotations"] = annotations
+	if len(annotations) == 0 {
 		delete(metadata, "annotations")
 	}
 	object["metadata"] = metadata

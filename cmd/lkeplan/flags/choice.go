@@ -38,7 +38,7 @@ func (c *Choice) Flag(cmd *cobra.Command, name, shorthand, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.Of, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// String is the current value.
+// String returns the current value.
 func (c *Choice) String() string { return c.Value }
 
 // Type is not displayed: the usage of each choice names its value.

@@ -70,7 +70,7 @@ func Report(env *Env, compiled compile.Result, diags hcl.Diagnostics) error {
 	return ErrReported
 }
 
-// Linode is a client of the Linode API at LINODE_URL, with the token in LINODE_TOKEN. If there
+// Linode returns a client of the Linode API at LINODE_URL, with the token in LINODE_TOKEN. If there
 // is no token, the error names the rights that it needs.
 func Linode(env *Env, may string) (*api.Client, error) {
 	token := env.Getenv("LINODE_TOKEN")
@@ -114,10 +114,10 @@ func Versions() string {
 		cmp.Or(required["sigs.k8s.io/karpenter"], "unknown"), cmp.Or(kubernetes, "unknown"))
 }
 
-// Version is the version of the program.
+// Version returns the version of the program.
 func Version() string { return compile.Version() }
 
-// CommandLine is the command line of a command with the arguments and some flags of the
+// CommandLine returns the command line of a command with the arguments and some flags of the
 // command that runs; nil means all its flags.
 func CommandLine(cmd *cobra.Command, name string, flags, args []string) []string {
 	words := []string{"lkeplan", name}
@@ -136,7 +136,7 @@ func CommandLine(cmd *cobra.Command, name string, flags, args []string) []string
 	return append(words, args...)
 }
 
-// Shared are the flags that choose what is compiled, and the cluster.
+// Shared returns the flags that choose what is compiled, and the cluster.
 func Shared() []string {
 	return []string{"var", "var-file", "catalog", "kubeconfig", "context", "cluster", "guards"}
 }

@@ -72,7 +72,7 @@ func completeOut(*cobra.Command, []string, string) (names []string, _ cobra.Shel
 	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// Columns is the width of text: that of --width, or else of the terminal; 0 if neither is known.
+// Columns returns the width of text: that of --width, or else of the terminal; 0 if neither is known.
 func (o *Output) Columns(stdout io.Writer, getenv func(string) string) int {
 	return cmp.Or(o.width, Columns(stdout, getenv))
 }

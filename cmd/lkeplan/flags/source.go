@@ -46,7 +46,7 @@ func Arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// OneDirectory is the positional argument of commands that read a directory.
+// OneDirectory returns the positional argument of commands that read a directory.
 func OneDirectory(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes one directory, not %d arguments", cmd.Name(), len(args))

@@ -37,7 +37,7 @@ func Colored(stream any, getenv func(string) string) bool {
 // Dumb reports whether the terminal cannot move its cursor.
 func Dumb(getenv func(string) string) bool { return getenv("TERM") == "dumb" }
 
-// Columns is the width of the terminal; 0 if the stream is not a terminal.
+// Columns returns the width of the terminal; 0 if the stream is not a terminal.
 func Columns(stream any, getenv func(string) string) int {
 	f := Terminal(stream)
 	if f == nil {
@@ -53,7 +53,7 @@ func Columns(stream any, getenv func(string) string) int {
 	return width
 }
 
-// Lines is the height of a terminal; 0 if it is not known.
+// Lines returns the height of a terminal; 0 if it is not known.
 func Lines(terminal *os.File) int {
 	_, height, err := term.GetSize(int(terminal.Fd()))
 	if err != nil {

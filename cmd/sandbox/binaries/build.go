@@ -35,7 +35,7 @@ func (j job) program(p Program) string { return filepath.Join(j.dir, "bin", p.Na
 func (j job) asset(a Asset) string     { return filepath.Join(j.dir, "assets", a.Name) }
 func (j job) log() string              { return filepath.Join(j.dir, "build.log") }
 
-// missing are the programs and assets that are not there.
+// missing returns the programs and assets that are not there.
 func (j job) missing() (programs []Program, assets []Asset) {
 	return slices.DeleteFunc(slices.Clone(j.programs), func(p Program) bool { return exists(j.program(p)) }),
 		slices.DeleteFunc(slices.Clone(j.module.Assets), func(a Asset) bool { return exists(j.asset(a)) })

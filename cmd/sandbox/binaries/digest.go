@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// toolchain is what a build depends on in addition to its module. The compiler of the
+// toolchain returns what a build depends on in addition to its module. The compiler of the
 // sandbox stands for the go command, which is not needed once everything is built.
 func toolchain() string {
 	return strings.Join([]string{runtime.Version(), runtime.GOOS, runtime.GOARCH}, " ")
 }
 
-// goVersion is the version of Go that built this program, such as go1.27.3.
+// goVersion returns the version of Go that built this program, such as go1.27.3.
 func goVersion() string {
 	version, _, _ := strings.Cut(runtime.Version(), " ")
 	return version
@@ -44,7 +44,7 @@ func (m Module) digest(toolchain string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:12], nil
 }
 
-// buildFlags are the flags of go build.
+// buildFlags returns the flags of go build.
 func (m Module) buildFlags() ([]string, error) {
 	link := "-s -w"
 	if m.Stamp != nil {

@@ -66,10 +66,10 @@ const (
 	NotificationController = "notification-controller"
 )
 
-// Stages are the assets with KWOK's stages: how nodes and pods get ready and end.
+// Stages returns the assets with KWOK's stages: how nodes and pods get ready and end.
 func Stages() []string { return assets(kwok()) }
 
-// FluxCRDs are the CRDs of Flux's sources, alerts and receivers.
+// FluxCRDs returns the CRDs of Flux's sources, alerts and receivers.
 func FluxCRDs() []string { return assets(Flux()...) }
 
 func assets(modules ...Module) []string {
@@ -97,7 +97,7 @@ func Flux() []Module {
 	return []Module{flux(), notification()}
 }
 
-// flux is the source-controller of Flux.
+// flux returns the source-controller of Flux.
 func flux() Module {
 	const module = "github.com/fluxcd/source-controller"
 	return Module{

@@ -51,7 +51,7 @@ func (c *commit) image(ctx context.Context, dir string, architectures []string) 
 	return nil
 }
 
-// imageOf is an image with one file, the program. It has no shell, no user but a number,
+// imageOf returns an image with one file, the program. It has no shell, no user but a number,
 // and writes nowhere: certificates to trust are in the program.
 func (c *commit) imageOf(program, architecture string) (v1.Image, error) {
 	content, err := os.ReadFile(program)

@@ -69,7 +69,8 @@ func read(ctx context.Context, root string) (*commit, error) {
 		return nil, err
 	}
 	version, tagged := strings.CutPrefix(tag, "v")
-	if c.version = version; !tagged {
+	c.version = version
+	if !tagged {
 		c.version = "0.0.0-g" + tag // of a commit before the first tag
 	}
 	seconds, err := c.run(ctx, nil, "git", "log", "-1", "--format=%ct")

@@ -20,7 +20,7 @@ const (
 	prefix = "lkeplan-"
 )
 
-// hierarchies are the host's hierarchies of cgroups, each with where it is mounted. In cgroup v2 there
+// hierarchies returns the host's hierarchies of cgroups, each with where it is mounted. In cgroup v2 there
 // is one; with v1 there is one for each controller, and one of v2 that has none.
 func hierarchies() ([]Cgroup, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")

@@ -275,7 +275,7 @@ func (m *Machine) Crashed() bool {
 	return m.pid == 0 && !m.cut
 }
 
-// Console is what the machine has written on its console so far.
+// Console returns what the machine has written on its console so far.
 func (m *Machine) Console() string { return m.console.String() }
 
 // Run runs a command in the machine, and returns what it wrote.

@@ -50,7 +50,7 @@ var (
 	scarce = fixture{"scarce", 5 * time.Minute, 25 * time.Minute, map[string]int{soldOut: 1}}
 )
 
-// experiments are all, in the order in which they run.
+// experiments returns all, in the order in which they run.
 func experiments() []experiment {
 	const (
 		standard, enterprise = catalog.Standard, catalog.Enterprise

@@ -119,7 +119,8 @@ func (r *run) watchGroup(ctx context.Context) (*groupSeen, error) {
 		if err := r.api.DeleteInstance(ctx, member.ID); err != nil {
 			return nil, err
 		}
-		if _, seen.again = r.makeLinode(ctx, in); seen.again == nil {
+		_, seen.again = r.makeLinode(ctx, in)
+		if seen.again == nil {
 			seen.joined, err = r.there(ctx, member.ID)
 		}
 		return seen, err

@@ -79,7 +79,8 @@ func (r *run) note(ctx context.Context, events watch.Interface) {
 			}
 			if node, ok := event.Object.(*corev1.Node); ok {
 				r.mu.Lock()
-				if r.last[node.Name] = node; r.first[node.Name] == nil {
+				r.last[node.Name] = node
+				if r.first[node.Name] == nil {
 					r.first[node.Name] = node
 				}
 				r.mu.Unlock()
@@ -88,7 +89,7 @@ func (r *run) note(ctx context.Context, events watch.Interface) {
 	}
 }
 
-// node is the Node of a Linode as it was seen first and last; nil if there is none.
+// node returns the Node of a Linode as it was seen first and last; nil if there is none.
 func (r *run) node(linode int) (first, last *corev1.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +111,7 @@ func (r *run) complete(pool api.Pool) bool {
 	return true
 }
 
-// joined are the slots of a pool with Nodes.
+// joined returns the slots of a pool with Nodes.
 func (r *run) joined(pool api.Pool) ([]api.Slot, error) {
 	slots := slices.DeleteFunc(slices.Clone(pool.Linodes), func(slot api.Slot) bool {
 		_, node := r.node(slot.InstanceID)

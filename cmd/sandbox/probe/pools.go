@@ -16,12 +16,12 @@ import (
 
 // Experiments with pools and the Linodes in them.
 
-// path is a path of the cluster.
+// path returns a path of the cluster.
 func (r *run) path(below string) string {
 	return strings.TrimSuffix(fmt.Sprintf("lke/clusters/%d/%s", r.cluster.ID, below), "/")
 }
 
-// poolOf is the request for a pool.
+// poolOf returns the request for a pool.
 func (r *run) poolOf(plan string, count int) fields {
 	body := fields{"type": plan, "count": count, "tags": []string{Tag}}
 	if r.Tier == catalog.Enterprise {
@@ -39,7 +39,7 @@ func (r *run) put(ctx context.Context, pool int, body fields) error {
 	return r.api.Call(ctx, http.MethodPut, r.path(fmt.Sprintf("pools/%d", pool)), "", body, nil)
 }
 
-// pool is a pool as the list of pools shows it.
+// pool returns a pool as the list of pools shows it.
 func (r *run) pool(ctx context.Context, id int) (pool api.Pool, there bool, err error) {
 	pools, err := r.api.Pools(ctx, r.cluster.ID)
 	for _, p := range pools {
@@ -50,7 +50,7 @@ func (r *run) pool(ctx context.Context, id int) (pool api.Pool, there bool, err 
 	return pool, false, err
 }
 
-// instances are the Linodes of a pool by slot; slots without one have 0.
+// instances returns the Linodes of a pool by slot; slots without one have 0.
 func instances(pool api.Pool) map[string]int {
 	all := map[string]int{}
 	for _, slot := range pool.Linodes {
@@ -140,7 +140,7 @@ func (b *baseSeen) latest() time.Duration {
 	return slices.Max(append([]time.Duration{0}, slices.Collect(maps.Values(b.listed))...))
 }
 
-// first is the first Linode.
+// first returns the first Linode.
 func (b *baseSeen) first() int {
 	for _, slot := range b.pool.Linodes {
 		if slot.InstanceID != 0 {
@@ -150,7 +150,7 @@ func (b *baseSeen) first() int {
 	return 0
 }
 
-// basePool is the first pool, for experiments that need no nodes of it.
+// basePool returns the first pool, for experiments that need no nodes of it.
 func (r *run) basePool(ctx context.Context) (api.Pool, error) {
 	seen, err := r.watchBase(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func (r *run) basePool(ctx context.Context) (api.Pool, error) {
 	return pool, err
 }
 
-// fullPool is the first pool when all its slots have Linodes.
+// fullPool returns the first pool when all its slots have Linodes.
 func (r *run) fullPool(ctx context.Context) (pool api.Pool, err error) {
 	if pool, err = r.basePool(ctx); err != nil {
 		return pool, err
@@ -393,7 +393,7 @@ func disk(ctx context.Context, r *run) (bool, string, error) {
 	return len(kinds) == 1, "disks: " + strings.Join(kinds, ", "), err
 }
 
-// disks are the file systems of the disks of a Linode, when it has any.
+// disks returns the file systems of the disks of a Linode, when it has any.
 func (r *run) disks(ctx context.Context, linode int) (kinds []string, err error) {
 	var disks struct{ Data []struct{ Filesystem string } }
 	if _, err := until(ctx, 30*time.Second, 2*time.Second, func() (bool, error) {

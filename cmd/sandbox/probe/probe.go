@@ -159,7 +159,7 @@ func Run(ctx context.Context, o Options) (results []Result, err error) {
 	return results, r.rec.err
 }
 
-// String is the result as one line.
+// String returns the result as one line.
 func (s Result) String() string {
 	return fmt.Sprintf("%-18s %-13s %5s  %s", s.Name, s.Verdict, s.Took.Round(time.Second), s.Seen)
 }
@@ -206,7 +206,8 @@ func (r *run) announce(chosen []experiment) (bound time.Duration, cost catalog.M
 	}
 	if n := makes[soldOut]; n > 0 {
 		delete(makes, soldOut)
-		if r.SoldOut = cmp.Or(r.SoldOut, r.outOfStock()); r.SoldOut != "" {
+		r.SoldOut = cmp.Or(r.SoldOut, r.outOfStock())
+		if r.SoldOut != "" {
 			makes[r.SoldOut] += n
 		}
 	}
@@ -242,7 +243,7 @@ func (r *run) announce(chosen []experiment) (bound time.Duration, cost catalog.M
 	return bound, cost, nil
 }
 
-// outOfStock is the cheapest plan that the region has sold out; "" if it has all.
+// outOfStock returns the cheapest plan that the region has sold out; "" if it has all.
 func (r *run) outOfStock() (found string) {
 	var least catalog.Money
 	for _, p := range r.catalog.Plans() {
@@ -321,7 +322,7 @@ func (r *run) try(ctx context.Context, e experiment) Result {
 // fields is a body of a request.
 type fields map[string]any
 
-// label is a new label.
+// label returns a new label.
 func (r *run) label() string {
 	r.labels++
 	return fmt.Sprintf("%s-%s-%d", Tag, r.suffix, r.labels)

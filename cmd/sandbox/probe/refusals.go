@@ -41,7 +41,7 @@ func (r *run) namesAll(ctx context.Context, wrong fields) error {
 	return err
 }
 
-// reasonsOf are those of a 400; another error is returned.
+// reasonsOf returns those of a 400; another error is returned.
 func reasonsOf(err error) ([]api.Reason, error) {
 	answer, ok := errors.AsType[*api.Error](err)
 	if !ok || answer.Status != http.StatusBadRequest {
@@ -93,7 +93,8 @@ func reserved(ctx context.Context, r *run) (bool, string, error) {
 				return false, "", err
 			}
 			ok, text, _ := refused(reasons, field)
-			if seen = text; !ok {
+			seen = text
+			if !ok {
 				return false, text, nil
 			}
 		}
@@ -280,7 +281,8 @@ func prices(_ context.Context, r *run) (bool, string, error) {
 	compared := 0
 	for _, p := range known.Plans() {
 		if now, ok := r.catalog.Plan(p.ID); ok && p.Price.Known() && now.Price.Known() {
-			if compared++; p.Price.Hourly != now.Price.Hourly {
+			compared++
+			if p.Price.Hourly != now.Price.Hourly {
 				other = append(other, fmt.Sprintf("%s %s, not %s", p.ID, now.Price.AnHour(), p.Price.Hourly))
 			}
 		}

@@ -30,7 +30,7 @@ type Process struct {
 // Exited is closed when the process has ended; Err is valid from then on.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Err is how the process ended; nil means with status zero.
+// Err returns how the process ended; nil means with status zero.
 func (p *Process) Err() error { return p.err }
 
 // Start starts a process that outlives this one. It has its own session,

@@ -57,7 +57,7 @@ func (w wiring) url(scheme, component, name string) string {
 	return scheme + "://" + address(w.port(component, name))
 }
 
-// components are all there can be, in the order in which they are started. Each has an account
+// components returns all there can be, in the order in which they are started. Each has an account
 // its own, so that logs and managed fields show who did what. kube-controller-manager is an
 // administrator because its own role only suffices with a service account for each of its
 // controllers, which takes longer to start.
@@ -147,7 +147,7 @@ func apiServerArgs(w wiring) []string {
 	return args
 }
 
-// clientArgs are those of kube-controller-manager and kube-scheduler.
+// clientArgs returns those of kube-controller-manager and kube-scheduler.
 func clientArgs(w wiring, name string) []string {
 	return []string{
 		"--kubeconfig=" + w.configOf(name),

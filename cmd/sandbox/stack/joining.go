@@ -58,7 +58,7 @@ func (c *checker) create(ctx context.Context, objects string) error {
 	return nil
 }
 
-// clusterInfo is the ConfigMap that kube-controller-manager signs with each token.
+// clusterInfo returns the ConfigMap that kube-controller-manager signs with each token.
 func (c *checker) clusterInfo() (*corev1.ConfigMap, error) {
 	ca, err := os.ReadFile(c.dir.caCert())
 	if err != nil {

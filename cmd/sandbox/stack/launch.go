@@ -165,7 +165,7 @@ func (l *launch) launcher() func(process.Command) (*process.Process, error) {
 	return process.Start
 }
 
-// program is the path of the component's program. The simulator is this binary.
+// program returns the path of the component's program. The simulator is this binary.
 func (l *launch) program(c component) string {
 	if c.program == "" {
 		return l.config.Self
@@ -173,7 +173,7 @@ func (l *launch) program(c component) string {
 	return l.config.Programs.Programs[c.program]
 }
 
-// assets are the paths of files that came with the programs.
+// assets returns the paths of files that came with the programs.
 func (l *launch) assets(names []string) []string {
 	var paths []string
 	for _, name := range names {
@@ -212,7 +212,7 @@ func (l *launch) await(ctx context.Context, name, what string, ready func(contex
 	return l.blame(name, what, err)
 }
 
-// blame is the error about what a component did not do, with the end of its log.
+// blame returns the error about what a component did not do, with the end of its log.
 func (l *launch) blame(name, what string, err error) error {
 	log := layout(l.stack.Dir).log(name)
 	return fmt.Errorf("%s did not %s: %w\nits log %s ends with:\n%s", name, what, err, filepath.Base(log),

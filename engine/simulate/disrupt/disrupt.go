@@ -390,9 +390,12 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		sets, seen := map[string]bool{}, map[string]bool{}
 		for at, active := range schedule.Changes(periods, now, now.Add(horizon)) {
-			if set := fmt.Sprint(active); sets[set] {
+			set := fmt.Sprint(active)
+			if sets[set] {
 				continue
-			} else if sets[set] = true; len(sets) > mostAllowances {
+			}
+			sets[set] = true
+			if len(sets) > mostAllowances {
 				return
 			}
 			if allowed := allowances(pools, at); !seen[allowed] {

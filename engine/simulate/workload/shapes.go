@@ -82,7 +82,8 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 			*list = append(*list, shape)
 		}
 		same := &(*list)[known[key]]
-		if same.Count++; node == "" {
+		same.Count++
+		if node == "" {
 			return
 		}
 		if same.On == nil {
@@ -244,7 +245,8 @@ func (d *digest) resolve(term *corev1.PodAffinityTerm) {
 		}
 	}
 	slices.Sort(term.Namespaces)
-	if term.NamespaceSelector = nil; len(term.Namespaces) == 0 {
+	term.NamespaceSelector = nil
+	if len(term.Namespaces) == 0 {
 		term.Namespaces = []string{"-"} // no namespace: an empty list would mean the pod's own
 	}
 }

@@ -300,7 +300,8 @@ func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplate
 	}
 	simulate.DefaultPod(&template.Spec)
 	pods = r.scale(o, pods)
-	if r.asked += int(pods); r.asked > simulate.MaxPods {
+	r.asked += int(pods)
+	if r.asked > simulate.MaxPods {
 		return fmt.Errorf("with its %d pods there are more than the %d that can be simulated", pods, simulate.MaxPods)
 	}
 	r.found.Workloads = append(r.found.Workloads, simulate.Workload{

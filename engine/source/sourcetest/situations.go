@@ -124,7 +124,7 @@ pool "other" {
 `
 )
 
-// Before is the configuration before the change.
+// Before returns the configuration before the change.
 func Before() string { return clusterBefore }
 
 const gitConfig = `[user]
@@ -236,7 +236,7 @@ var (
 	chosen = regexp.MustCompile(`--base git:[0-9a-f]{12}`)
 )
 
-// Advice is what an error says to do: a command to type, or a flag to add; "" for
+// Advice returns what an error says to do: a command to type, or a flag to add; "" for
 // neither.
 func Advice(stderr string) (command, flag string) {
 	if m := typed.FindStringSubmatch(stderr); m != nil {

@@ -21,7 +21,7 @@ type k3sConfig struct {
 	KubeletArg []string `json:"kubelet-arg"`
 }
 
-// K3s is the user data of a machine whose image has k3s, with a unit k3s-agent that is not
+// K3s returns the user data of a machine whose image has k3s, with a unit k3s-agent that is not
 // enabled: it would start before its file is complete. For equal input it is the same, byte
 // for byte.
 //

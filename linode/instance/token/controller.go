@@ -105,7 +105,7 @@ func (c *Controller) run(ctx context.Context) {
 	}
 }
 
-// living are the UIDs of the claims that may still need their token.
+// living returns the UIDs of the claims that may still need their token.
 func (c *Controller) living(ctx context.Context) (map[string]bool, error) {
 	var list karpv1.NodeClaimList
 	if err := c.reader.List(ctx, &list); err != nil {

@@ -45,7 +45,7 @@ type Report struct {
 	Request *certificatesv1.CertificateSigningRequest
 }
 
-// LastReport is the last report that was made with the token of a claim, by its UID; nil if there is none.
+// LastReport returns the last report that was made with the token of a claim, by its UID; nil if there is none.
 // The API server keeps a report for an hour.
 func LastReport(requests []certificatesv1.CertificateSigningRequest, uid string) *Report {
 	var last *certificatesv1.CertificateSigningRequest

@@ -120,7 +120,8 @@ func (m *mounts) write(dir, at, text string) {
 		return
 	}
 	from := filepath.Join(dir, strings.ReplaceAll(strings.Trim(at, "/"), "/", "."))
-	if m.err = os.WriteFile(from, []byte(text), 0o644); m.err == nil {
+	m.err = os.WriteFile(from, []byte(text), 0o644)
+	if m.err == nil {
 		m.bind(from, at)
 	}
 }
