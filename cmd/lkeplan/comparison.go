@@ -116,7 +116,7 @@ func (d *comparison) about(cmd *cobra.Command) reports.Options {
 	}
 }
 
-// verdictOf is the exit code after a plan was printed.
+// verdictOf returns the exit code after a plan was printed.
 func verdictOf(p plan.Plan, detailed bool) outcome {
 	switch {
 	case p.Refused(), p.Summary().Conflicts > 0:
@@ -173,11 +173,13 @@ func (d *comparison) runSeveral(cmd *cobra.Command, s diff.Selection, detailed b
 	}
 	// Errors take precedence over refusals, and refusals over changes.
 	sum, ended := reports.Join(parts, unreached), verdict.AsError()
-	if sum.ExitCode = int(verdict); failed {
+	sum.ExitCode = int(verdict)
+	if failed {
 		sum.ExitCode, ended = 1, flags.ErrReported
 	}
 	about := d.about(cmd)
-	if about.Apply = nil; !s.Several(d.Dirs) {
+	about.Apply = nil
+	if !s.Several(d.Dirs) {
 		if all[0].Err != nil {
 			return ended
 		}

@@ -46,7 +46,7 @@ func (d *Comparison) checkPlaces() error {
 	return nil
 }
 
-// KindOf is the part of a place before the colon: live, or snapshot of snapshot:FILE.
+// KindOf returns the part of a place before the colon: live, or snapshot of snapshot:FILE.
 func KindOf(place string) string {
 	kind, _, _ := strings.Cut(place, ":")
 	return kind
@@ -60,7 +60,8 @@ func (d *Comparison) OfCluster() bool {
 // InGit reports whether the base is a commit.
 func (d *Comparison) InGit() bool { return KindOf(d.Base) == "" || KindOf(d.Base) == "git" }
 
-// snapshotFile is the file of a snapshot: that of a directory, in a directory of snapshots, if several are compared.
+// snapshotFile returns the file of a snapshot: that of a directory, in a directory of snapshots, if several are
+// compared.
 func (d *Comparison) snapshotFile(name string) string {
 	if d.member == nil {
 		return name
@@ -97,7 +98,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 	return nil, plan.Revision{}, fmt.Errorf("--nodes %s: write live or snapshot:FILE", d.Nodes)
 }
 
-// Consolidating is a view with which consolidation is simulated, unless the user leaves it out.
+// Consolidating returns a view with which consolidation is simulated, unless the user leaves it out.
 func (d *Comparison) Consolidating(view compare.View) compare.View {
 	if d.WithoutConsolidation {
 		return compare.WithoutConsolidation(view)
@@ -133,7 +134,7 @@ func (d *Comparison) readAhead(ctx context.Context) *opened {
 	return live
 }
 
-// Tied is a view of the live cluster. Reading it is an error if it is neither the cluster of a
+// Tied returns a view of the live cluster. Reading it is an error if it is neither the cluster of a
 // directory nor the cluster with the other name.
 func Tied(view compare.View, cluster *kube.Cluster, head compile.Result, other string) compare.View {
 	return compare.Tied(view, compare.Tie{Cluster: head.Cluster, Other: other, Place: cluster.Place(), Asked: cluster})

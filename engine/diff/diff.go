@@ -97,7 +97,7 @@ type Compared struct {
 	work               fs.FS             // from which head was compiled
 }
 
-// ReportOf is the plan with its warnings and picture.
+// ReportOf returns the plan with its warnings and picture.
 func (c Compared) ReportOf(exitCode int) report.Report {
 	cluster := c.Head.Cluster.Name
 	if cluster == "" && c.Cluster != nil {
@@ -155,7 +155,8 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	default:
 		var view compare.View
 		kind, file, _ := strings.Cut(d.Nodes, ":")
-		if view, _, err = d.view(&c, kind, file, cmp.Or(d.Name, c.Base.Cluster.Name)); d.member != nil && errors.Is(err, fs.ErrNotExist) {
+		view, _, err = d.view(&c, kind, file, cmp.Or(d.Name, c.Base.Cluster.Name))
+		if d.member != nil && errors.Is(err, fs.ErrNotExist) {
 			c.Plan, err = compare.Revisions(ctx, c.Base, head, prices, now)
 			c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so its nodes are not counted.")
 			break
@@ -174,7 +175,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	return c, nil
 }
 
-// prices is the catalogue for the costs of the change.
+// prices returns the catalogue for the costs of the change.
 func (c *Compared) prices() (*catalog.Catalog, error) {
 	after, err := c.Head.Prices()
 	if err != nil {
@@ -262,7 +263,7 @@ func (d *Comparison) identify(ctx context.Context, c *Compared) error {
 	return err
 }
 
-// Now is the time at which budgets and freezes are evaluated.
+// Now returns the time at which budgets and freezes are evaluated.
 func (d *Comparison) Now() time.Time {
 	if d.At.IsZero() {
 		return time.Now()
@@ -273,7 +274,7 @@ func (d *Comparison) Now() time.Time {
 // release is that of this program, for required_version.
 func release() string { return compile.Release(compile.Version()) }
 
-// Dir is the directory that is compared.
+// Dir returns the directory that is compared.
 func (d *Comparison) Dir() string {
 	if len(d.Dirs) > 0 {
 		return d.Dirs[0]

@@ -43,10 +43,10 @@ const (
 	Snapshot = "snapshot:"
 )
 
-// OfCluster are the pods of the cluster.
+// OfCluster returns the pods of the cluster.
 func OfCluster() Sources { return Sources{Workloads: []string{Live}, implied: true} }
 
-// OfSnapshot are the pods of a snapshot that the command reads anyway: it may have none.
+// OfSnapshot returns the pods of a snapshot that the command reads anyway: it may have none.
 func OfSnapshot(file string) Sources {
 	return Sources{Workloads: []string{Snapshot + file}, implied: true}
 }
@@ -54,7 +54,7 @@ func OfSnapshot(file string) Sources {
 // Live reports whether the pods of the cluster are named.
 func (s *Sources) Live() bool { return slices.Contains(s.Workloads, Live) }
 
-// snapshots are the files of the snapshots.
+// snapshots returns the files of the snapshots.
 func (s *Sources) snapshots() (names []string) {
 	for _, source := range s.Workloads {
 		if name, ok := strings.CutPrefix(source, Snapshot); ok {
@@ -64,7 +64,7 @@ func (s *Sources) snapshots() (names []string) {
 	return names
 }
 
-// paths are the manifests and directories.
+// paths returns the manifests and directories.
 func (s *Sources) paths() []string {
 	return slices.DeleteFunc(slices.Clone(s.Workloads), func(source string) bool {
 		return source == Live || strings.HasPrefix(source, Snapshot)
