@@ -17,15 +17,15 @@ import (
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 )
 
-// written is an API server that returns the given answers in turn, and records its requests.
-type written struct {
+// writtenByTool is an API server that returns the given answers in turn, and records its requests.
+type writtenByTool struct {
 	kinds   kubetest.Server
 	answers []string // the names of answers
 	asked   []string
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *written) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *writtenByTool) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.Trim(r.URL.Path, "/")
 	if !strings.HasSuffix(path, "/web") {
 		return w.kinds.RoundTrip(r)
@@ -141,7 +141,7 @@ func TestApplyKeepsFieldsOfOthers(t *testing.T) {
 			want:    []string{"GET web", dryRun, byForce, exactly, "GET web", dryRun, exactly}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &written{answers: tt.answers, kinds: kubetest.Server{
+			server := &writtenByTool{answers: tt.answers, kinds: kubetest.Server{
 				Kinds: map[string]string{"karpenter.sh/v1/nodepools": "NodePool"},
 			}}
 			c, err := kube.NewCluster(&rest.Config{Host: "https://api.test:6443", Transport: server})

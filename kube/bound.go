@@ -40,8 +40,8 @@ type Timeouts struct {
 	Say func(what string)
 }
 
-// of returns how long a request with a method can take.
-func (p Timeouts) of(method string) time.Duration {
+// timeoutOf returns how long a request with a method can take.
+func (p Timeouts) timeoutOf(method string) time.Duration {
 	switch {
 	case p.Timeout > 0:
 		return p.Timeout
@@ -120,7 +120,7 @@ const queued = time.Second
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	path := "/" + strings.Trim(strings.TrimPrefix(req.URL.Path, t.root.Path), "/")
-	silence := NoResponseError{Host: t.host, Request: req.Method + " " + path, After: t.timeouts.of(req.Method)}
+	silence := NoResponseError{Host: t.host, Request: req.Method + " " + path, After: t.timeouts.timeoutOf(req.Method)}
 	if t.timeouts.Say != nil {
 		silence.Do = ", or wait longer with --request-timeout"
 	}

@@ -61,15 +61,15 @@ func Within(ctx context.Context, call func() error) error {
 	go func() { done <- call() }()
 	select {
 	case err := <-done:
-		return plain(err)
+		return readableError(err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// plain returns the error of a missing or wrong answer, without the text that libraries add. Each
+// readableError returns the error of a missing or wrong answer, without the text that libraries add. Each
 // further line of an API server's message gets a mark in front.
-func plain(err error) error {
+func readableError(err error) error {
 	if silence, ok := errors.AsType[NoResponseError](err); ok {
 		return silence
 	}

@@ -92,7 +92,7 @@ func Authored(live map[string]any) map[string]any {
 	}
 	for _, part := range []string{"labels", "annotations"} {
 		entries, _ := metadata[part].(map[string]any)
-		maps.DeleteFunc(entries, func(key string, value any) bool { return written(key, fmt.Sprint(value)) })
+		maps.DeleteFunc(entries, func(key string, value any) bool { return writtenByTool(key, fmt.Sprint(value)) })
 		if len(entries) > 0 {
 			kept[part] = entries
 		}
@@ -107,7 +107,7 @@ func Dropped(live map[string]any) (texts []string) {
 		entries := manifest.Map(live, "metadata", part)
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
 			if owner := schemas.ReservedFor(key, fmt.Sprint(entries[key])); owner != "" && !begins(key, noise) &&
-				key != lastApplied && written(key, fmt.Sprint(entries[key])) {
+				key != lastApplied && writtenByTool(key, fmt.Sprint(entries[key])) {
 				texts = append(texts, fmt.Sprintf("%s: metadata.%s[%s]: %s acts on it, so a configuration cannot have it",
 					manifest.KeyOf(live), part, key, owner))
 			}
@@ -116,8 +116,8 @@ func Dropped(live map[string]any) (texts []string) {
 	return texts
 }
 
-// written reports whether a tool or a controller wrote a label or an annotation.
-func written(key, value string) bool {
+// writtenByTool reports whether a tool or a controller wrote a label or an annotation.
+func writtenByTool(key, value string) bool {
 	if key == schemas.AnnotationInPlace { // from in_place
 		return false
 	}
@@ -187,22 +187,22 @@ func setters(entries []metav1.ManagedFieldsEntry) (names []string) {
 func argoApplication(marks map[string]string) string {
 	// The id is APPLICATION:GROUP/KIND:NAMESPACE/NAME.
 	app, _, _ := strings.Cut(marks["argocd.argoproj.io/tracking-id"], ":")
-	return named("Application", "", app)
+	return describeOwner("Application", "", app)
 }
 
 func fluxObject(marks map[string]string) string {
 	if name := marks["helm.toolkit.fluxcd.io/name"]; name != "" {
-		return named("HelmRelease", marks["helm.toolkit.fluxcd.io/namespace"], name)
+		return describeOwner("HelmRelease", marks["helm.toolkit.fluxcd.io/namespace"], name)
 	}
-	return named("Kustomization", marks["kustomize.toolkit.fluxcd.io/namespace"],
+	return describeOwner("Kustomization", marks["kustomize.toolkit.fluxcd.io/namespace"],
 		marks["kustomize.toolkit.fluxcd.io/name"])
 }
 
 func helmRelease(marks map[string]string) string {
-	return named("release", marks["meta.helm.sh/release-namespace"], marks["meta.helm.sh/release-name"])
+	return describeOwner("release", marks["meta.helm.sh/release-namespace"], marks["meta.helm.sh/release-name"])
 }
 
-func named(kind, namespace, name string) string {
+func describeOwner(kind, namespace, name string) string {
 	switch {
 	case name == "":
 		return ""

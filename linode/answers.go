@@ -22,9 +22,9 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// whenever returns a source that enqueues the requests of all each time that one of two channels receives; the
+// onEither returns a source that enqueues the requests of all each time that one of two channels receives; the
 // second may be nil.
-func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source {
+func onEither(first, second <-chan struct{}, all handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go func() {
 			for {
@@ -46,10 +46,10 @@ func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source 
 	})
 }
 
-// answers sets the condition LinodeAnswers of a class. If Linode rejects the token, the class is not ready. If
+// setLinodeAnswers sets the condition LinodeAnswers of a class. If Linode rejects the token, the class is not ready. If
 // Linode does not answer, the class stays ready, so that NodeClaims wait and Karpenter does not plan their pods
 // again.
-func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
+func (n *NodeClass) setLinodeAnswers(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
 	const kind = linodev1alpha1.ConditionLinodeAnswers
 	was, problem := conditions.Get(kind), n.Standing.Problem()
 	if problem.Reason == "" {
@@ -70,8 +70,8 @@ func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions st
 	}
 }
 
-// closed sets the condition PlanClosed of a class.
-func (n *NodeClass) closed(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
+// setPlanClosed sets the condition PlanClosed of a class.
+func (n *NodeClass) setPlanClosed(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
 	if n.Plans == nil {
 		return
 	}

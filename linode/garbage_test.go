@@ -40,7 +40,7 @@ func TestNoNodeClaimPanics(t *testing.T) {
 			"trigger":      func() { nodeclaim.Waits(nc) },
 			"what it is":   func() { nodeclaim.Decided(nc); nodeclaim.PlanOf(nc); nodeclaim.VersionOf(nc, "") },
 			"made again":   func() { nodeclaim.MadeAgain(node, nc) },
-			"its class":    func() { classOf(context.Background(), nc) },
+			"its class":    func() { requestClass(context.Background(), nc) },
 			"its counting": func() { _, _ = p.chooser.Limits.Show(ctx) },
 		}) {
 			t.Errorf("%s: %v with %+v", call, cause, nc)

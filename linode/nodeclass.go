@@ -84,11 +84,11 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
-		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(gather, handler.EnqueueRequestsFromMapFunc(classOf)),
+		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(gather, handler.EnqueueRequestsFromMapFunc(requestClass)),
 			builder.WithPredicates(comeAndGone())).
-		WatchesRawSource(whenever(n.Standing.Changed(), closing, n.every))
+		WatchesRawSource(onEither(n.Standing.Changed(), closing, n.allClasses))
 	if changes := n.Rules.Changes(); changes != nil {
-		b = b.WatchesRawSource(source.Channel(changes, handler.EnqueueRequestsFromMapFunc(n.every)))
+		b = b.WatchesRawSource(source.Channel(changes, handler.EnqueueRequestsFromMapFunc(n.allClasses)))
 	}
 	return b.Complete(n)
 }
@@ -107,8 +107,8 @@ func comeAndGone() predicate.Predicate {
 	}
 }
 
-// every requests the reconciliation of all classes.
-func (n *NodeClass) every(ctx context.Context, _ client.Object) (all []reconcile.Request) {
+// allClasses requests the reconciliation of all classes.
+func (n *NodeClass) allClasses(ctx context.Context, _ client.Object) (all []reconcile.Request) {
 	var classes linodev1alpha1.LinodeNodeClassList
 	if err := n.client.List(ctx, &classes); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "could not list the node classes after a change at Linode")
@@ -119,8 +119,8 @@ func (n *NodeClass) every(ctx context.Context, _ client.Object) (all []reconcile
 	return all
 }
 
-// classOf requests the reconciliation of the class of a NodeClaim.
-func classOf(_ context.Context, o client.Object) []reconcile.Request {
+// requestClass requests the reconciliation of the class of a NodeClaim.
+func requestClass(_ context.Context, o client.Object) []reconcile.Request {
 	if nc, ok := o.(*karpv1.NodeClaim); ok && nodeclaim.Managed(nc) {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
 	}
@@ -142,11 +142,11 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := n.validate(ctx, &class); err != nil {
 		return nodeclaim.AfterWrite(err)
 	}
-	return ctrl.Result{RequeueAfter: n.again(&class)}, nil
+	return ctrl.Result{RequeueAfter: n.recheckAfter(&class)}, nil
 }
 
-// again returns when to check a class again without an event; zero means never.
-func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
+// recheckAfter returns when to check a class again without an event; zero means never.
+func (n *NodeClass) recheckAfter(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	switch {
 	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != api.Problem{},
 		class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed).IsTrue():
@@ -244,8 +244,8 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	if err := n.Rules.UpdateStatus(ctx, class); err != nil {
 		return err
 	}
-	n.answers(class, conditions)
-	n.closed(class, conditions)
+	n.setLinodeAnswers(class, conditions)
+	n.setPlanClosed(class, conditions)
 	return nodeclaim.PatchStatus(ctx, n.client, stored, class)
 }
 

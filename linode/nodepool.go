@@ -77,11 +77,11 @@ func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.validation").For(&karpv1.NodePool{}).
 		Watches(&karpv1.NodeClaim{}, nodeclaim.Collect(time.Second, nodepool.NodeClaimEventHandler()),
 			builder.WithPredicates(rolloutChanges)).
-		WatchesRawSource(whenever(n.types.Blocking(), nil, n.every)).Complete(n)
+		WatchesRawSource(onEither(n.types.Blocking(), nil, n.allNodePools)).Complete(n)
 }
 
-// every requests the reconciliation of all NodePools.
-func (n *NodePools) every(ctx context.Context, _ client.Object) (all []reconcile.Request) {
+// allNodePools requests the reconciliation of all NodePools.
+func (n *NodePools) allNodePools(ctx context.Context, _ client.Object) (all []reconcile.Request) {
 	var pools karpv1.NodePoolList
 	if err := n.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools when Linode had no machines of a plan type")
@@ -112,12 +112,12 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := nodeclaim.PatchStatus(ctx, n.client, stored, &pool); err != nil {
 		return nodeclaim.AfterWrite(err)
 	}
-	return ctrl.Result{RequeueAfter: n.again(&pool)}, nil
+	return ctrl.Result{RequeueAfter: n.recheckAfter(&pool)}, nil
 }
 
-// again returns when to validate a NodePool again without an event, because the price list may get a plan type that
+// recheckAfter returns when to validate a NodePool again without an event, because the price list may get a plan type that
 // it needs, and LKE may have machines again.
-func (n *NodePools) again(pool *karpv1.NodePool) time.Duration {
+func (n *NodePools) recheckAfter(pool *karpv1.NodePool) time.Duration {
 	switch conditions := pool.StatusConditions(status.WithObservedOnly()); {
 	case conditions.Get(ConditionOutOfStock).IsTrue():
 		return stockEvery

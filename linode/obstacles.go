@@ -81,8 +81,8 @@ func fitting(pools []*karpv1.NodePool, pod *corev1.Pod) (fits []fit) {
 	return fits
 }
 
-// of returns why a pod waits: the obstacle that must be removed first.
-func (o obstacles) of(pod *corev1.Pod) obstacle {
+// obstacleOf returns why a pod waits: the obstacle that must be removed first.
+func (o obstacles) obstacleOf(pod *corev1.Pod) obstacle {
 	fits := fitting(o.ready, pod)
 	if len(fits) == 0 {
 		unready := fitting(o.unready, pod)

@@ -67,7 +67,7 @@ func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
 
 // Reconcile writes events on all pods that wait because of an obstacle.
 func (p *Pods) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	found, err := p.look(ctx)
+	found, err := p.findObstacles(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -79,8 +79,8 @@ func (p *Pods) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, erro
 	return ctrl.Result{RequeueAfter: podsEvery}, p.warn(ctx, found)
 }
 
-// look finds the obstacles.
-func (p *Pods) look(ctx context.Context) (found obstacles, err error) {
+// findObstacles finds the obstacles.
+func (p *Pods) findObstacles(ctx context.Context) (found obstacles, err error) {
 	var pools karpv1.NodePoolList
 	if err := p.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		return found, fmt.Errorf("list the NodePools: %w", err)
@@ -105,12 +105,12 @@ func (p *Pods) look(ctx context.Context) (found obstacles, err error) {
 		}
 	}
 	nodepool.OrderByWeight(found.ready)
-	found.full, err = p.fullOnes(ctx, found)
+	found.full, err = p.fullNodePools(ctx, found)
 	return found, err
 }
 
-// fullOnes returns the ready NodePools without capacity, with the reasons.
-func (p *Pods) fullOnes(ctx context.Context, found obstacles) (map[string]string, error) {
+// fullNodePools returns the ready NodePools without capacity, with the reasons.
+func (p *Pods) fullNodePools(ctx context.Context, found obstacles) (map[string]string, error) {
 	full := map[string]string{}
 	for _, pool := range found.ready {
 		class := found.classes[pool.Spec.Template.Spec.NodeClassRef.Name]
@@ -140,7 +140,7 @@ func (p *Pods) warn(ctx context.Context, found obstacles) error {
 		if !podutils.IsProvisionable(pod) {
 			continue
 		}
-		o := found.of(pod)
+		o := found.obstacleOf(pod)
 		last, before := p.last[pod.UID]
 		switch {
 		case before && now.Sub(last.at) < warnEvery && (o.reason == last.reason || o.reason == ""):

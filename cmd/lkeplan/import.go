@@ -433,7 +433,7 @@ func (i *importation) taken(ctx context.Context) migrate.NameTaken {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	live, err := i.named(ctx)
+	live, err := i.clusterObjects(ctx)
 	if err != nil {
 		fmt.Fprintf(i.env.Stderr, "lkeplan: whether the cluster already has objects with these names is unknown: %s\n",
 			diag.OneLine(err.Error()))
@@ -441,8 +441,8 @@ func (i *importation) taken(ctx context.Context) migrate.NameTaken {
 	return migrate.Others(live)
 }
 
-// named returns the objects of the cluster whose names LKE pools could get.
-func (i *importation) named(ctx context.Context) (live []map[string]any, err error) {
+// clusterObjects returns the objects of the cluster whose names LKE pools could get.
+func (i *importation) clusterObjects(ctx context.Context) (live []map[string]any, err error) {
 	cluster, err := kube.Connect(i.access)
 	if err != nil {
 		return nil, err

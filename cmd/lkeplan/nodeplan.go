@@ -178,7 +178,7 @@ func writeNodePlans(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, namespaces b
 		}
 		message, _, _ := strings.Cut(nodeplan.Message(np), "\n")
 		rows = append(rows, []string{np.Namespace, np.Name, nodeplan.State(np), nodeplan.Short(np.Status.LastAppliedRevision),
-			outdated, moment(np.Status.NextWindow), message})
+			outdated, formatTime(np.Status.NextWindow), message})
 	}
 	for i := range rows {
 		if !namespaces {
@@ -201,7 +201,7 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	}
 	if a := np.Status.Approval; a != nil {
 		p.Line(0, "Approved by %s for plan %s: %s, at most %s, until %s", a.By, a.PlanDigest, strings.Join(a.Guards, ", "),
-			diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
+			diag.Counted(a.MaxNodes, "node"), formatTime(&a.Expires))
 	}
 	writeRollout(p, np)
 	if len(np.Status.Pools) == 0 {
@@ -210,7 +210,7 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	p.Break()
 	rows := [][]string{{"POOL", "NODES", "OUTDATED", "WINDOW"}}
 	for _, pool := range np.Status.Pools {
-		rows = append(rows, []string{diag.Name(pool.Name), fmt.Sprint(pool.Nodes), fmt.Sprint(pool.Outdated), moment(pool.NextWindow)})
+		rows = append(rows, []string{diag.Name(pool.Name), fmt.Sprint(pool.Nodes), fmt.Sprint(pool.Outdated), formatTime(pool.NextWindow)})
 	}
 	p.Table(rows)
 }
@@ -292,12 +292,12 @@ func writeRollout(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		}
 		pools = append(pools, fmt.Sprintf("%s (%s)", p.Name, what))
 	}
-	to.Line(0, "First wave of %s: %s since %s, on %s", nodeplan.Short(s.Revision), s.Phase, moment(&s.Since),
+	to.Line(0, "First wave of %s: %s since %s, on %s", nodeplan.Short(s.Revision), s.Phase, formatTime(&s.Since),
 		strings.Join(pools, ", "))
 }
 
-// moment writes a time for people; "-" for none.
-func moment(t *metav1.Time) string {
+// formatTime writes a time for people; "-" for none.
+func formatTime(t *metav1.Time) string {
 	if t == nil || t.IsZero() {
 		return "-"
 	}
@@ -305,7 +305,7 @@ func moment(t *metav1.Time) string {
 }
 
 // momentText writes a time in a sentence.
-func momentText(t time.Time) string { return moment(&metav1.Time{Time: t}) }
+func momentText(t time.Time) string { return formatTime(&metav1.Time{Time: t}) }
 
 func newNodePlanHistory(env *flags.Env) *cobra.Command {
 	var (
@@ -345,7 +345,7 @@ func writeHistory(p *diag.Page, entries []lkeplanv1alpha1.HistoryEntry) {
 				lifted += ": " + a.Reason
 			}
 		}
-		rows = append(rows, []string{moment(&h.Time), nodeplan.Short(h.Revision), h.Status, by, lifted})
+		rows = append(rows, []string{formatTime(&h.Time), nodeplan.Short(h.Revision), h.Status, by, lifted})
 	}
 	p.TableOfTexts(rows)
 }

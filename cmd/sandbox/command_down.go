@@ -42,7 +42,7 @@ Without --dir it is the sandbox of KUBECONFIG, as "sandbox up" prints it.`,
 	return cmd
 }
 
-// end stops a sandbox, even if the user pressed ctrl-C meanwhile.
+// end stops a sandbox, even if the user has pressed ctrl-C meanwhile.
 func (a *app) end(ctx context.Context, st *stack.Stack) error {
 	began := time.Now()
 	if err := st.Down(context.WithoutCancel(ctx)); err != nil {

@@ -105,7 +105,7 @@ contribute them, copy the file to cmd/sandbox/probe/testdata.
 	return cmd
 }
 
-// confirm asks a question. The end of the context is a no.
+// confirm asks a question. If the context ends, the answer is no.
 func (a *app) confirm(ctx context.Context, question string) bool {
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	answers := make(chan string, 1)

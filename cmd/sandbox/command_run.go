@@ -40,7 +40,7 @@ outlives this command, however it ends.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runIn(cmd.Context(), s, args) },
 	}
 	s.register(cmd.Flags())
-	// The first word that is no flag is the command; flags behind it are the command's.
+	// The first word that is not a flag is the command; flags after it belong to the command.
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -81,7 +81,7 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 	defer cancel()
 	st.Watch(watch, a.log.Printf)
 
-	cmd := exec.Command("env", append([]string{"--"}, args...)...) // it looks for the program in the PATH of the sandbox
+	cmd := exec.Command("env", append([]string{"--"}, args...)...) // env looks for the program in the PATH of the sandbox
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = st.Environ(a.environ), a.stdin, a.stdout, a.stderr
 	shared := sharesTerminal()
 	if !shared {
@@ -97,11 +97,11 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 	return statusOf(err)
 }
 
-// passOn passes signals on to the command, and kills it when it does not stop.
+// passOn passes signals on to the command, and kills it if it does not stop.
 //
-// A command that shares our terminal is in the terminal's foreground with us and
-// gets every ctrl-C from there; a second one would be taken for an order to quit at once. Any other
-// has its own process group, and the signal goes to the whole group.
+// A command that shares our terminal is in the foreground process group and gets every ctrl-C from the terminal; a
+// second one from us would mean that it must quit immediately. Any other command has its own process group, and the
+// signal goes to the whole group.
 func passOn(pid int, shared bool, signals <-chan os.Signal, done <-chan struct{}) {
 	target := -pid
 	if shared {

@@ -44,7 +44,7 @@ there. It runs until "sandbox down". Progress goes to standard error, so this wo
 	return cmd
 }
 
-// start brings up a sandbox. With a guard it lives no longer than this process.
+// start starts a sandbox. With a guard it ends with this process.
 func (a *app) start(ctx context.Context, s settings, guard *process.Guard) (*stack.Stack, error) {
 	cluster, simulated, err := s.cluster()
 	if err != nil {

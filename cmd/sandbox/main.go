@@ -23,7 +23,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run returns the whole program; it returns the exit status.
+// run runs the whole program and returns its exit status.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -41,12 +41,12 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	return 0
 }
 
-// exitStatus is an error that has been reported already.
+// exitStatus is an error that has already been reported.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// app is what all commands share.
+// app has what all commands share.
 type app struct {
 	environ        []string
 	stdin          io.Reader
@@ -95,7 +95,7 @@ func (a *app) cache() (string, error) {
 	return filepath.Join(dir, "lkeplan", "sandbox"), nil
 }
 
-// programs returns the control plane, building what is missing.
+// programs returns the programs of the control plane, and builds missing ones.
 func (a *app) programs(ctx context.Context, more ...binaries.Module) (binaries.Set, error) {
 	cache, err := a.cache()
 	if err != nil {

@@ -17,8 +17,8 @@ type settings struct {
 	simulated               simulated
 }
 
-// register adds the flags. Their delays create a node ready some seven seconds after it was requested. A real one takes
-// one and a half to three minutes.
+// register adds the flags. With the default delays a node is ready about seven seconds after it was requested; a
+// real one takes one and a half to three minutes.
 func (s *settings) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&s.dir, "dir", "", "directory of the sandbox (default: a new one)")
@@ -53,8 +53,7 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Catalog, "catalog", "", "a snapshot of plans and prices (default: the embedded one)")
 }
 
-// cluster completes the settings and checks them, before anything is built or
-// started.
+// cluster completes and checks the settings, before anything is built or started.
 func (s *settings) cluster() (stack.Cluster, simulated, error) {
 	c := s.simulated
 	if s.mode != stack.ModeLKE && s.mode != stack.ModeInstance {
@@ -62,7 +61,7 @@ func (s *settings) cluster() (stack.Cluster, simulated, error) {
 	}
 	c.WithoutCluster = s.mode == stack.ModeInstance
 	if c.Catalog != "" {
-		path, err := filepath.Abs(c.Catalog) // the simulator runs elsewhere
+		path, err := filepath.Abs(c.Catalog) // the simulator has another working directory
 		if err != nil {
 			return stack.Cluster{}, c, err
 		}

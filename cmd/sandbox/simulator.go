@@ -20,19 +20,16 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// simulated is what the sandbox asks the simulator to play. It goes to the simulator's
-// process as a JSON file.
+// simulated configures the simulator. It is passed to the simulator's process as a JSON file.
 type simulated struct {
 	sim.Config
-	// RateLimit is what sim.ParseRateLimit reads.
+	// RateLimit is in the format of sim.ParseRateLimit.
 	RateLimit string
-	// Catalog is a file with a snapshot of plans and prices; empty means the
-	// embedded one.
+	// Catalog is a file with a snapshot of plans and prices; "" means the embedded one.
 	Catalog string
 }
 
-// simulator makes the simulator. It is also how a configuration is checked before
-// anything is started with it.
+// simulator creates the simulator. It is also used to check a configuration before anything is started with it.
 func (c simulated) simulator() (_ *sim.Simulator, err error) {
 	played := c.Config
 	if played.RateLimit, err = sim.ParseRateLimit(c.RateLimit); err != nil {
@@ -78,7 +75,7 @@ func (a *app) simulate() *cobra.Command {
 	return cmd
 }
 
-// serve serves the API and plays the nodes against the sandbox's API server until the context ends.
+// serve serves the API and simulates the nodes against the sandbox's API server until the context ends.
 func (c simulated) serve(ctx context.Context, address, kubeconfig string, log *slog.Logger) error {
 	simulator, err := c.simulator()
 	if err != nil {
@@ -105,21 +102,21 @@ func (c simulated) serve(ctx context.Context, address, kubeconfig string, log *s
 	return group.Wait()
 }
 
-// apiServer makes the client of the nodes' side and sees that it works, before the
-// port is opened: a client that gets an answer there can rely on nodes.
+// apiServer creates the client for nodes and checks that it works, before the port is opened, so that a client that
+// gets an answer can rely on nodes.
 func apiServer(ctx context.Context, kubeconfig string) (kubernetes.Interface, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	config.UserAgent = "linode-simulator"
-	// Every node is a client with its own limit in life, so the limit for one is lifted.
+	// Each real node is a client with its own rate limit, so the limit for one client is disabled.
 	config.QPS, config.Burst = -1, -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	// The sandbox has asked whether it is ready before it started this; on a busy machine it is not always.
+	// The sandbox has checked that the API server is ready, but on a busy machine it may not stay so.
 	_, err = client.Discovery().RESTClient().Get().AbsPath("/version").DoRaw(ctx)
 	return client, err
 }

@@ -82,8 +82,8 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	case len(roots) == 0:
 		detail = fmt.Sprintf("The value of a variable must be literal, so it cannot refer to %q. To compute a "+
 			"value, declare a local. Write text in quotes.", name)
-	case len(reference) == 1 && s.named(name) != "":
-		detail += fmt.Sprintf(" Did you mean %s? Write text in quotes: %q.", s.named(name), name)
+	case len(reference) == 1 && s.referenceTo(name) != "":
+		detail += fmt.Sprintf(" Did you mean %s? Write text in quotes: %q.", s.referenceTo(name), name)
 	case len(reference) == 1:
 		detail += fmt.Sprintf(" Write text in quotes: %q.", name)
 	default:
@@ -92,9 +92,9 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Unknown name", detail, reference.SourceRange())}
 }
 
-// named is the reference to what has a name, without its root, such as node_class.default of default; "" if there is
+// referenceTo is the reference to what has a name, without its root, such as node_class.default of default; "" if there is
 // nothing of this name.
-func (s *Scope) named(name string) string {
+func (s *Scope) referenceTo(name string) string {
 	var all []string
 	for root, of := range s.roots {
 		if of.Absent == "" && of.Table != nil && of.Table.Nodes[name] != nil {

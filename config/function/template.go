@@ -24,19 +24,19 @@ func templateFunc(functions map[string]function.Function) function.Function {
 			}
 			expr, diags := syntax.ParseTemplate("template", args[0].AsString())
 			if diags.HasErrors() {
-				return cty.NilVal, function.NewArgErrorf(0, "%s", said(diags))
+				return cty.NilVal, function.NewArgErrorf(0, "%s", templateErrors(diags))
 			}
 			v, diags := expr.Value(&hcl.EvalContext{Variables: args[1].AsValueMap(), Functions: functions})
 			if diags.HasErrors() {
-				return cty.NilVal, function.NewArgErrorf(0, "%s", said(diags))
+				return cty.NilVal, function.NewArgErrorf(0, "%s", templateErrors(diags))
 			}
 			return v, nil
 		},
 	})
 }
 
-// said returns the errors of a template with its line numbers.
-func said(diags hcl.Diagnostics) string {
+// templateErrors returns the errors of a template with its line numbers.
+func templateErrors(diags hcl.Diagnostics) string {
 	d := diags[0]
 	if d.Subject == nil {
 		return d.Summary

@@ -21,33 +21,33 @@ var Type = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
 	Type:   function.StaticReturnType(typeType),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		return cty.CapsuleVal(typeType, &typeText{typeexpr.TypeString(plain(args[0].Type()))}), nil
+		return cty.CapsuleVal(typeType, &typeText{typeexpr.TypeString(withoutRequirements(args[0].Type()))}), nil
 	},
 })
 
-// plain replaces the types of requirements, which have no expression, by any.
-func plain(ty cty.Type) cty.Type {
+// withoutRequirements replaces the types of requirements, which have no expression, by any.
+func withoutRequirements(ty cty.Type) cty.Type {
 	switch {
 	case ty.IsCapsuleType():
 		return cty.DynamicPseudoType
 	case ty.IsObjectType():
 		of := map[string]cty.Type{}
 		for name, attribute := range ty.AttributeTypes() {
-			of[name] = plain(attribute)
+			of[name] = withoutRequirements(attribute)
 		}
 		return cty.Object(of)
 	case ty.IsTupleType():
 		var of []cty.Type
 		for _, element := range ty.TupleElementTypes() {
-			of = append(of, plain(element))
+			of = append(of, withoutRequirements(element))
 		}
 		return cty.Tuple(of)
 	case ty.IsMapType():
-		return cty.Map(plain(ty.ElementType()))
+		return cty.Map(withoutRequirements(ty.ElementType()))
 	case ty.IsListType():
-		return cty.List(plain(ty.ElementType()))
+		return cty.List(withoutRequirements(ty.ElementType()))
 	case ty.IsSetType():
-		return cty.Set(plain(ty.ElementType()))
+		return cty.Set(withoutRequirements(ty.ElementType()))
 	}
 	return ty
 }

@@ -41,7 +41,7 @@ func (t *Tree) callModules(from *Directory, chain []call) (diags hcl.Diagnostics
 		called := t.directories[dir]
 		if called == nil {
 			var calledDiags hcl.Diagnostics
-			called, calledDiags = t.called(dir, block)
+			called, calledDiags = t.readModule(dir, block)
 			diags = append(append(diags, calledDiags...), t.callModules(called, way)...)
 		}
 		from.Calls[block] = called
@@ -49,8 +49,8 @@ func (t *Tree) callModules(from *Directory, chain []call) (diags hcl.Diagnostics
 	return diags
 }
 
-// called reads the directory of a module.
-func (t *Tree) called(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics) {
+// readModule reads the directory of a module.
+func (t *Tree) readModule(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics) {
 	called := &Directory{Path: dir, Calls: map[*hcl.Block]*Directory{}}
 	t.directories[dir] = called
 	at := block.DefRange

@@ -10,7 +10,7 @@ import (
 
 // Functions returns the functions that create requirements.
 func Functions() map[string]function.Function {
-	values := plain("values")
+	values := anyParameter("values")
 	return map[string]function.Function{
 		"notin":   requirementFunc(notin, &values),
 		"exists":  constant(Exists),
@@ -19,7 +19,7 @@ func Functions() map[string]function.Function {
 		"gte":     comparison(Gte),
 		"lt":      comparison(Lt),
 		"lte":     comparison(Lte),
-		"between": requirementFunc(between, nil, plain("from"), plain("to")),
+		"between": requirementFunc(between, nil, anyParameter("from"), anyParameter("to")),
 		"all":     requirementFunc(all, &function.Parameter{Name: "requirements", Type: Type}),
 		"atleast": requirementFunc(atleast, nil, function.Parameter{Name: "n", Type: cty.Number},
 			function.Parameter{Name: "requirement", Type: Type}),
@@ -48,7 +48,7 @@ func constant(op Operator) function.Function {
 }
 
 func comparison(op Operator) function.Function {
-	return requirementFunc(func(args []cty.Value) ([]Term, error) { return compare(args, op) }, nil, plain("amount"))
+	return requirementFunc(func(args []cty.Value) ([]Term, error) { return compare(args, op) }, nil, anyParameter("amount"))
 }
 
 func between(args []cty.Value) ([]Term, error) { return compare(args, Gte, Lte) }
@@ -98,8 +98,8 @@ func notin(args []cty.Value) ([]Term, error) {
 	return []Term{{Operator: NotIn, Values: texts}}, err
 }
 
-// plain is a parameter that takes text, a number or a list. The function checks its type, because
+// anyParameter is a parameter that takes text, a number or a list. The function checks its type, because
 // it can give a better message.
-func plain(name string) function.Parameter {
+func anyParameter(name string) function.Parameter {
 	return function.Parameter{Name: name, Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}
 }

@@ -77,7 +77,7 @@ func end(ctx context.Context, to executor, changes []plan.Change,
 		obj := objectOf(c)
 		event := Deleted
 		if c.Action == plan.Forget {
-			event, err = Orphaned, forget(ctx, to, c, obj)
+			event, err = Orphaned, stopManaging(ctx, to, c, obj)
 		} else {
 			deleted, err = append(deleted, obj), to.Delete(ctx, obj)
 		}
@@ -89,9 +89,9 @@ func end(ctx context.Context, to executor, changes []plan.Change,
 	return deleted, nil
 }
 
-// forget stops managing an object. It first removes the marks of a removal or of a rollout from a pool, unless the API server
+// stopManaging stops managing an object. It first removes the marks of a removal or of a rollout from a pool, unless the API server
 // would store another pool than the one whose effect was judged.
-func forget(ctx context.Context, to executor, c plan.Change, obj map[string]any) error {
+func stopManaging(ctx context.Context, to executor, c plan.Change, obj map[string]any) error {
 	if c.Released != nil {
 		stored, _, err := to.DryRun(ctx, c.Released)
 		if err != nil {

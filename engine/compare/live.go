@@ -105,7 +105,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	after := before
 	after.Removed = head.Removed
-	before.Unheld, before.Released, before.Whole = rollout.Released, Released, true
+	before.Unheld, before.Released, before.Whole = rollout.WithoutWaveBudget, Released, true
 	addTargets(&before, &after, head, targets)
 	over, unknown := leftOver(head, objects)
 	notes = slices.Concat(notes, directoryNotes(applied, opts.Base, targets), unknown)

@@ -393,7 +393,7 @@ func TestEndOfARolloutLoosensNothing(t *testing.T) {
 			held.Objects = slices.Clone(base.Objects)
 			for i, o := range held.Objects {
 				if o.Name() == "web" {
-					if held.Objects[i], err = rollout.Limited(o, 0); err != nil {
+					if held.Objects[i], err = rollout.LimitReplacement(o, 0); err != nil {
 						t.Fatal(err)
 					}
 					held.Objects[i].Defaulted = held.Objects[i].Manifest
@@ -404,7 +404,7 @@ func TestEndOfARolloutLoosensNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before.Unheld = rollout.Released
+			before.Unheld = rollout.WithoutWaveBudget
 			p, err := plan.Diff(t.Context(), before, after)
 			if err != nil {
 				t.Fatal(err)

@@ -68,8 +68,8 @@ func unread(err error) error {
 	return err
 }
 
-// differs returns an OtherClusterError if a note is about another cluster than the one that is meant.
-func (n note) differs(tie Tie) error {
+// otherCluster returns an OtherClusterError if a note is about another cluster than the one that is meant.
+func (n note) otherCluster(tie Tie) error {
 	switch {
 	case n.label == "" || n.label == tie.Other:
 		return nil

@@ -41,7 +41,7 @@ func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, node
 func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, by *applies,
 	now time.Time) (Target, error) {
 	own := slices.DeleteFunc(slices.Clone(nodes), func(n plan.Node) bool { return n.Pool != manifest.Name(live) })
-	desired, err := plan.MarkRemoval(rollout.Released(live), own, now) // a first wave holds back no node that drains
+	desired, err := plan.MarkRemoval(rollout.WithoutWaveBudget(live), own, now) // a first wave holds back no node that drains
 	if err != nil {
 		return Target{}, err
 	}
@@ -93,8 +93,8 @@ func removingPools(objects []map[string]any, head compile.Result) (pools []confi
 // Released returns the last state of an object that lkeplan stops managing: without marks that keep a pool from creating or
 // replacing nodes. It is nil if the object has none.
 func Released(live map[string]any) map[string]any {
-	if _, draining := plan.ReadRemoval(live); !draining && !rollout.Waits(live) {
+	if _, draining := plan.ReadRemoval(live); !draining && !rollout.InFirstWave(live) {
 		return nil
 	}
-	return rollout.Released(plan.ReleaseRemoval(live))
+	return rollout.WithoutWaveBudget(plan.ReleaseRemoval(live))
 }

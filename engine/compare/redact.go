@@ -34,7 +34,7 @@ func redacted(obj map[string]any, salt string) map[string]any {
 	}
 	metadata := manifest.Map(obj, "metadata")
 	managed, _ := metadata["managedFields"].([]any)
-	ours := set(managed)
+	ours := keysSetBy(managed)
 	for _, part := range []string{"annotations", "labels"} {
 		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
 			func(name string, _ any) bool {
@@ -91,8 +91,8 @@ func owners(managed []any, salt string) {
 var tools = []string{"kubectl", "helm", "argocd", "kustomize-controller", "helm-controller", "karpenter", "lkeplan",
 	"lkeplan-controller", "Terraform", "pulumi"}
 
-// set lists the labels and annotations that lkeplan has set.
-func set(managed []any) map[string]bool {
+// keysSetBy lists the labels and annotations that lkeplan has set.
+func keysSetBy(managed []any) map[string]bool {
 	names := map[string]bool{}
 	for _, e := range managed {
 		entry, _ := e.(map[string]any)

@@ -62,7 +62,7 @@ func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 		return nil, t.err
 	}
 	for _, obj := range objects {
-		if err := writtenDown(obj).differs(t.tie); err != nil {
+		if err := writtenDown(obj).otherCluster(t.tie); err != nil {
 			return nil, err
 		}
 		if name := appliedTo(obj); name != "" && name != t.tie.Name && name != t.tie.Other {
@@ -77,7 +77,7 @@ func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 func (t *tied) noted(ctx context.Context) error {
 	notes, err := noted(ctx, t.tie.Asked)
 	for _, n := range notes {
-		if err := n.differs(t.tie); err != nil {
+		if err := n.otherCluster(t.tie); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func NodesOf(claims []*karpv1.NodeClaim, machines []*corev1.Node) []plan.Node {
 	}
 	nodes := make([]plan.Node, len(claims))
 	for i, claim := range claims {
-		nodes[i] = nodeOf(claim)
+		nodes[i] = planNode(claim)
 		kubelet := ""
 		if machine := joined[nodes[i].Node]; machine != nil {
 			kubelet, nodes[i].Unready = machine.Status.NodeInfo.KubeletVersion, !ready(machine)
@@ -82,7 +82,7 @@ func ready(machine *corev1.Node) bool {
 	return nodeutils.GetCondition(machine, corev1.NodeReady).Status == corev1.ConditionTrue
 }
 
-func nodeOf(claim *karpv1.NodeClaim) plan.Node {
+func planNode(claim *karpv1.NodeClaim) plan.Node {
 	n := plan.Node{
 		Name: claim.Name, Node: claim.Status.NodeName,
 		Pool: claim.Labels[karpv1.NodePoolLabelKey], Labels: claim.Labels, Annotations: claim.Annotations,

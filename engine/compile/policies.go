@@ -57,7 +57,7 @@ func PolicyValue(p plan.Plan) cty.Value {
 		current = dollars(*p.Current)
 	}
 	nodes := map[string]cty.Value{
-		"total": total, "created": number(0), "deleted": counted(s.NodesDeleted), "rolled": counted(s.Moved()),
+		"total": total, "created": number(0), "deleted": countValue(s.NodesDeleted), "rolled": countValue(s.Moved()),
 	}
 	ceiling, floor := cty.NullVal(cty.Number), dollars(p.After.Floor)
 	if p.After.Ceiling.Known() {
@@ -144,7 +144,7 @@ func simulated(w *plan.Workloads) cty.Value {
 	})
 }
 
-func counted(c plan.Count) cty.Value {
+func countValue(c plan.Count) cty.Value {
 	if !c.Known {
 		return cty.UnknownVal(cty.Number)
 	}

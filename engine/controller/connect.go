@@ -75,7 +75,7 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 			"Manager (My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
 			api.ScopePools, strings.Join(a.api.Scopes(), " "))
 	}
-	if err := kept.differs(ctx, cfg, a.cluster); err != nil {
+	if err := kept.checkSettings(ctx, cfg, a.cluster); err != nil {
 		return nil, err
 	}
 	kept.keep(ctx, cfg, a.cluster, "")
@@ -120,7 +120,7 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 	}
 	a.kept = kept
 	a.cluster = api.Cluster{Label: cfg.ClusterName, Region: cfg.Region, Tier: string(catalog.Instances)}
-	if err := kept.differs(ctx, cfg, a.cluster); err != nil {
+	if err := kept.checkSettings(ctx, cfg, a.cluster); err != nil {
 		return nil, err
 	}
 	a.prices, a.fresh = readCatalog(ctx, cfg)
@@ -326,9 +326,9 @@ func (r record) note(ctx context.Context, cfg Config) (cluster api.Cluster) {
 	return cluster
 }
 
-// differs returns an error if an earlier controller of the cluster had other settings that identify its
+// checkSettings returns an error if an earlier controller of the cluster had other settings that identify its
 // machines; nil if nothing is recorded.
-func (r record) differs(ctx context.Context, cfg Config, cluster api.Cluster) error {
+func (r record) checkSettings(ctx context.Context, cfg Config, cluster api.Cluster) error {
 	was := r.note(ctx, cfg)
 	instances := func(c api.Cluster) bool { return c.Tier == string(catalog.Instances) }
 	var what string

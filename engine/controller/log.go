@@ -43,7 +43,7 @@ func (h logHandler) Handle(ctx context.Context, line slog.Record) error {
 	level := line.Level
 	if first, ok := repeated[line.Message]; ok && level >= slog.LevelInfo {
 		level = first
-		if h.seen.again(h.lineOf(line), line.Time) {
+		if h.seen.seenBefore(h.lineOf(line), line.Time) {
 			level = slog.LevelDebug
 		}
 	} else if routine[line.Message] && level == slog.LevelInfo {
@@ -102,8 +102,8 @@ type seenLines struct {
 	forgot time.Time
 }
 
-// again reports whether a line was there before, and remembers it.
-func (s *seenLines) again(line seenLine, now time.Time) bool {
+// seenBefore reports whether a line was there before, and remembers it.
+func (s *seenLines) seenBefore(line seenLine, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(s.forgot) > forgetAfter/10 {

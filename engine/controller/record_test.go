@@ -127,7 +127,7 @@ func TestChangedIdentityIsRefused(t *testing.T) {
 		if tt.was.Label != "" {
 			kept.keep(t.Context(), cfg, tt.was, "")
 		}
-		err := kept.differs(t.Context(), cfg, tt.is)
+		err := kept.checkSettings(t.Context(), cfg, tt.is)
 		if err == nil && tt.want != "" || err != nil && (tt.want == "" || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v; want %q", name, err, tt.want)
 		}

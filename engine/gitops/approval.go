@@ -16,7 +16,7 @@ import (
 // the approval of the plan, and calls state for other changes of the status. It also records the files of a first
 // revision, whose guards apply to the next one. If the status cannot be written, nothing is changed, and the
 // approval stays for the next attempt.
-func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
+func (w *Worker) recordBeforeApply(ctx context.Context, rev *revision, p judged, state func()) error {
 	np, before := rev.np, rev.np.Status.DeepCopy()
 	rev.usedApproval = plan.SpendApproval(np, p.digest)
 	state()
@@ -56,7 +56,7 @@ func waits(np *lkeplanv1alpha1.NodePlan, p judged, why string) string {
 	}
 	return fmt.Sprintf("%s\nPlan: %s\n%sTo approve it: lkeplan nodeplan approve -n %s %s (plan %s).",
 		refusals(p.Plan),
-		sentence(p.Plan), why, np.Namespace, np.Name, p.digest)
+		summaryLine(p.Plan), why, np.Namespace, np.Name, p.digest)
 }
 
 // approved returns the part of an event that names the approval of a plan; "" if it needed none.

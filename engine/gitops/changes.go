@@ -17,14 +17,14 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// never returns a predicate that ignores created objects.
-func never(event.CreateEvent) bool { return false }
+// ignoreCreated returns a predicate that ignores created objects.
+func ignoreCreated(event.CreateEvent) bool { return false }
 
 // changedByOthers passes changes of a spec and deletions of a NodePlan's objects by others than
 // lkeplan.
 func changedByOthers() predicate.Funcs {
 	return predicate.Funcs{
-		CreateFunc: never,
+		CreateFunc: ignoreCreated,
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return ofNodePlan(e.ObjectOld) && e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() &&
 				!slices.Equal(writers(e.ObjectOld), writers(e.ObjectNew))
@@ -35,13 +35,13 @@ func changedByOthers() predicate.Funcs {
 
 // ownerChanged passes updates after which another NodePlan, or none, manages an object.
 func ownerChanged() predicate.Funcs {
-	return predicate.Funcs{CreateFunc: never, UpdateFunc: func(e event.UpdateEvent) bool {
+	return predicate.Funcs{CreateFunc: ignoreCreated, UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetLabels()[kube.InventoryLabel] != e.ObjectNew.GetLabels()[kube.InventoryLabel]
 	}}
 }
 
-// idOf returns a function that computes the ID of an object in inventories.
-func idOf(scheme *runtime.Scheme) func(client.Object) string {
+// idFunc returns a function that computes the ID of an object in inventories.
+func idFunc(scheme *runtime.Scheme) func(client.Object) string {
 	return func(obj client.Object) string {
 		kind, err := apiutil.GVKForObject(obj, scheme)
 		if err != nil {

@@ -44,7 +44,7 @@ func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool
 		return clusters.LastSeen(&a).Compare(clusters.LastSeen(&b))
 	})
 	for _, e := range list.Items {
-		p := at[poolOf(e.InvolvedObject.Name)]
+		p := at[poolOfClaim(e.InvolvedObject.Name)]
 		if p == nil {
 			continue
 		}
@@ -65,9 +65,9 @@ func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool
 	return nil
 }
 
-// poolOf returns the pool of a NodeClaim that may be gone. Karpenter derives the name of a NodeClaim from that of
+// poolOfClaim returns the pool of a NodeClaim that may be gone. Karpenter derives the name of a NodeClaim from that of
 // its pool.
-func poolOf(claim string) string {
+func poolOfClaim(claim string) string {
 	i := strings.LastIndexByte(claim, '-')
 	return claim[:max(i, 0)]
 }

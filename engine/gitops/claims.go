@@ -34,8 +34,8 @@ func (d declaration) has(key manifest.Key) bool { _, ok := d.objects[key]; retur
 // "" if the NodePlan releases the object: it has the same source, and does not declare the object at this revision.
 // So a pool moves with one commit, regardless of which NodePlan sees it first. If undecided is true, a retry may
 // have a different result.
-func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) (why string, undecided bool) {
-	all, err := w.others(ctx, rev)
+func (w *Worker) whyNotReleased(ctx context.Context, rev *revision, live map[string]any) (why string, undecided bool) {
+	all, err := w.otherNodePlans(ctx, rev)
 	if err != nil {
 		return "and " + err.Error(), true
 	}
@@ -51,11 +51,11 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 			"removed block with delete = false to the source of that NodePlan", false
 	case !holder.DeletionTimestamp.IsZero():
 		return "which is being deleted", true
-	case lost(rev, live):
+	case takenOverByOther(rev, live):
 		return "which has taken it over at another revision", true
 	case !nodeplan.InventoryOf(holder.Status.Inventory).Has(live):
 		return "whose status does not list it", true
-	case rollout.Braked(live):
+	case rollout.HasWaveBudget(live):
 		return "which tests a revision on it: let the rollout succeed, or revert the revision, before you move the pool", true
 	}
 	switch d := w.declarationOf(ctx, rev, holder); {
@@ -99,17 +99,17 @@ func (w *Worker) lastAppliedBy(ctx context.Context, other *lkeplanv1alpha1.NodeP
 // takenOverByOther reports whether this NodePlan has already managed a live object at this revision, and another
 // one has taken it over since. The present owner then knows another revision, and taking the object back would
 // start a fight over it.
-func lost(rev *revision, live map[string]any) bool {
+func takenOverByOther(rev *revision, live map[string]any) bool {
 	np := rev.target.NodePlan
 	return np.Status.LastAppliedRevision == rev.Revision && np.Status.ObservedGeneration == np.Generation &&
 		nodeplan.InventoryOf(np.Status.Inventory).Has(live)
 }
 
-// claimed explains which other NodePlan declares, or may declare, an object that this one no longer
+// otherDeclarer explains which other NodePlan declares, or may declare, an object that this one no longer
 // declares; "" if none does. NodePlans with the same source are checked at this revision, others
 // only if their status contests the object.
-func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) string {
-	all, err := w.others(ctx, rev)
+func (w *Worker) otherDeclarer(ctx context.Context, rev *revision, o config.Object) string {
+	all, err := w.otherNodePlans(ctx, rev)
 	if err != nil {
 		return err.Error()
 	}
@@ -144,8 +144,8 @@ func waitsFor(np *lkeplanv1alpha1.NodePlan, obj map[string]any, holder *lkeplanv
 	})
 }
 
-// others lists all NodePlans except for those of the revision, by name.
-func (w *Worker) others(ctx context.Context, rev *revision) ([]lkeplanv1alpha1.NodePlan, error) {
+// otherNodePlans lists all NodePlans except for those of the revision, by name.
+func (w *Worker) otherNodePlans(ctx context.Context, rev *revision) ([]lkeplanv1alpha1.NodePlan, error) {
 	var list lkeplanv1alpha1.NodePlanList
 	if err := w.Cache.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("the NodePlans of the cluster cannot be listed: %w", err)

@@ -80,13 +80,13 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 		if err != nil {
 			return err
 		}
-		var braked []string
+		var held []string
 		for _, pool := range pools {
-			if rollout.Braked(pool) {
-				braked = append(braked, manifest.Name(pool))
+			if rollout.HasWaveBudget(pool) {
+				held = append(held, manifest.Name(pool))
 			}
 		}
-		if err := refuseRelease(np, "the NodePlan is being deleted", braked); err != nil {
+		if err := refuseRelease(np, "the NodePlan is being deleted", held); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	if until, waits := p.Plan.Waits(); waits {
 		return waiting(rev, p.Plan, until)
 	}
-	if err := w.intend(ctx, rev, p, func() {}); err != nil {
+	if err := w.recordBeforeApply(ctx, rev, p, func() {}); err != nil {
 		return err
 	}
 	_, err = apply.Run(ctx, to, compare.Comparison{Plan: p.Plan}, func(apply.Progress) {})

@@ -79,9 +79,9 @@ func planForKeys(np *lkeplanv1alpha1.NodePlan) []string {
 
 func indexKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// keyOf returns a function that computes the key of an object of a kind. Objects in a cache do not contain their
+// keyFunc returns a function that computes the key of an object of a kind. Objects in a cache do not contain their
 // kind.
-func keyOf(kind string) func(client.Object) string {
+func keyFunc(kind string) func(client.Object) string {
 	return func(obj client.Object) string { return indexKey(kind, obj.GetNamespace(), obj.GetName()) }
 }
 

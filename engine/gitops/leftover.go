@@ -47,7 +47,7 @@ func (l *leftovers) keepsObject(ctx context.Context, o config.Object) bool {
 	case !applied:
 		why = "it carries the label of this NodePlan, which has not applied it. Delete the object, or remove the label"
 	case removal == nil && l.prune:
-		why = l.worker.claimed(ctx, l.rev, o)
+		why = l.worker.otherDeclarer(ctx, l.rev, o)
 	}
 	if why != "" {
 		l.stays = append(l.stays, fmt.Sprintf("%s is kept: %s.", o.Key(), why))

@@ -55,7 +55,7 @@ func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inven
 				"to = %s and id = %q", key, nodeplan.Maker(t.Live), rev.head.Objects[i].Addr, key.Name))
 		case nodeplan.HeldByOther:
 			by := nodeplan.HolderOf(t.Live)
-			switch why, undecided := w.keeps(ctx, rev, t.Live); {
+			switch why, undecided := w.whyNotReleased(ctx, rev, t.Live); {
 			case why == "":
 				o.ours[key], o.received[key] = true, true
 			default:

@@ -54,7 +54,7 @@ func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePl
 // plannedOutcome returns an outcome that is ready even if guards or conflicts would stop the plan. The event is
 // then a warning, which sets the status of the commit to failure.
 func plannedOutcome(p judged) outcome {
-	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", sentence(p.Plan))
+	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", summaryLine(p.Plan))
 	if err := refuseForeign(p.Plan, p.ownership); err != nil {
 		o.refused, o.message = lkeplanv1alpha1.ReasonConflict, o.message+"; currently, "+err.Error()
 	}

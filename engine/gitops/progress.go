@@ -23,10 +23,10 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	}
 	const text = "revision %s waits: %s\nPlan: %s"
 	if until.IsZero() {
-		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), sentence(p)).changed(true)
+		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), summaryLine(p)).changed(true)
 	}
 	why = append(why, fmt.Sprintf("lkeplan applies it at %s.", until.UTC().Format("Mon 2006-01-02 15:04 UTC")))
-	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), sentence(p))
+	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), summaryLine(p))
 	o.inProgress, o.waitUntil = true, until
 	return o
 }

@@ -91,7 +91,7 @@ func (r proofReader) Wave(
 	for _, claim := range read.Claims {
 		p := at[claim.Labels[karpv1.NodePoolLabelKey]]
 		if p != nil && !m.Outdated[claim.Name] && isNew(claim, known[p.Name]) {
-			p.New = append(p.New, nodeOf(claim, byName[claim.Status.NodeName]))
+			p.New = append(p.New, rolloutNode(claim, byName[claim.Status.NodeName]))
 		}
 	}
 	holds(at, m)
@@ -136,7 +136,7 @@ func clusterTime(machines []*corev1.Node) (now time.Time) {
 // SeenByKarpenter reports whether Karpenter has seen a rollback: no node that matches the previous revision is
 // marked as drifted, except for those that were marked before the rollout. Until then, Karpenter would replace such
 // a node. m compares the nodes with the previous revision.
-func (r proofReader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
+func (r proofReader) SeenByKarpenter(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
 	var claims karpv1.NodeClaimList
 	if err := r.Cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("list drifted nodes: %w", err)
@@ -154,8 +154,8 @@ func drifted(claim *karpv1.NodeClaim) bool {
 	return claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
-// nodeOf returns the state of a NodeClaim; node is nil if it has not joined.
-func nodeOf(claim *karpv1.NodeClaim, node *corev1.Node) rollout.Node {
+// rolloutNode returns the state of a NodeClaim; node is nil if it has not joined.
+func rolloutNode(claim *karpv1.NodeClaim, node *corev1.Node) rollout.Node {
 	n := rollout.Node{Name: claim.Name}
 	id := claim.Status.ProviderID
 	registered, initialized := claim.StatusConditions().Get(karpv1.ConditionTypeRegistered),
@@ -168,14 +168,14 @@ func nodeOf(claim *karpv1.NodeClaim, node *corev1.Node) rollout.Node {
 		n.State = rollout.Unready
 		for _, c := range node.Status.Conditions {
 			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && initialized.IsTrue() {
-				n.State, n.Since = rollout.Ready, latest(c.LastTransitionTime, initialized.LastTransitionTime)
+				n.State, n.Since = rollout.Ready, laterTime(c.LastTransitionTime, initialized.LastTransitionTime)
 			}
 		}
 	}
 	return n
 }
 
-func latest(a, b metav1.Time) time.Time {
+func laterTime(a, b metav1.Time) time.Time {
 	if a.After(b.Time) {
 		return a.Time
 	}

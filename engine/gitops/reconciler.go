@@ -197,10 +197,10 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 
 func isSecret(from lkeplanv1alpha1.VariablesReference) bool { return from.Kind == "Secret" }
 
-// shared returns the current revision of the source that two NodePlans share; "" if they share none, or if the
+// sharedRevision returns the current revision of the source that two NodePlans share; "" if they share none, or if the
 // revision is unknown. It is always unknown for a Git URL, because finding it would take a request to the Git
 // server for each dependency.
-func (r *Reconciler) shared(ctx context.Context, np, other *lkeplanv1alpha1.NodePlan) string {
+func (r *Reconciler) sharedRevision(ctx context.Context, np, other *lkeplanv1alpha1.NodePlan) string {
 	if key := sourceKey(np); key == "" || key != sourceKey(other) || other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
 		return ""
 	}
@@ -231,7 +231,7 @@ func (r *Reconciler) dependencies(ctx context.Context, np *lkeplanv1alpha1.NodeP
 		case !conditions.IsTrue(&other, meta.ReadyCondition) || other.Status.ObservedGeneration != other.Generation:
 			return fmt.Sprintf("dependency NodePlan %s is not ready", key), nil
 		}
-		if revision := r.shared(ctx, np, &other); revision != "" && other.Status.LastAppliedRevision != revision {
+		if revision := r.sharedRevision(ctx, np, &other); revision != "" && other.Status.LastAppliedRevision != revision {
 			return fmt.Sprintf("dependency NodePlan %s has not applied revision %s of the same source yet", key,
 				revision), nil
 		}

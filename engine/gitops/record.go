@@ -71,9 +71,9 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 		return appliedRecord{}, fmt.Errorf("read what was last applied: %w", err)
 	}
 	record.Variables = kept.Variables
-	digest, err := c.lastApplied(ctx, np, sealed(record))
+	digest, err := c.lastApplied(ctx, np, recordDigest(record))
 	switch {
-	case err != nil || digest == sealed(record):
+	case err != nil || digest == recordDigest(record):
 		return record, err
 	case digest == "": // it was stored for a first revision, before any of it was applied
 		return appliedRecord{}, nil
@@ -97,8 +97,8 @@ func (c recordStore) lastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePl
 	return cmp.Or(current.Status.LastAppliedDigest, current.Status.LastAppliedRevision), nil
 }
 
-// sealed returns the digest of a complete record.
-func sealed(r appliedRecord) string {
+// recordDigest returns the digest of a complete record.
+func recordDigest(r appliedRecord) string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%d\n", r.Digest, len(r.Variables))
 	for _, v := range r.Variables {
@@ -156,7 +156,7 @@ func (c recordStore) Store(
 		return "", err
 	}
 	variables := recordedVariables(np, vars)
-	digest = sealed(appliedRecord{Digest: digest, Variables: variables})
+	digest = recordDigest(appliedRecord{Digest: digest, Variables: variables})
 	packed, err := files.Pack()
 	if err != nil {
 		return "", err

@@ -43,13 +43,13 @@ func rollingStatus(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
 		c.Since = metav1.NewTime(now.UTC().Truncate(time.Second))
 	}
 	if r.Pace != nil {
-		s.NextWindow, c.SoonestEnd = statusMoment(r.Pace.Next), statusMoment(r.Pace.Soonest(r.Of))
+		s.NextWindow, c.SoonestEnd = statusTime(r.Pace.Next), statusTime(r.Pace.Soonest(r.Of))
 	}
 	s.Condemned = c
 	return s
 }
 
-func statusMoment(t time.Time) *metav1.Time {
+func statusTime(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -69,7 +69,7 @@ func progressLines(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
 // furtherAlong reports whether the progress of draining pools is worth an event: a pool has
 // started or finished, or another quarter of its nodes has gone.
 func furtherAlong(before, after []lkeplanv1alpha1.PoolStatus) bool {
-	was, is := quarters(before), quarters(after)
+	was, is := remainingQuarters(before), remainingQuarters(after)
 	if len(was) != len(is) {
 		return true
 	}
@@ -81,8 +81,8 @@ func furtherAlong(before, after []lkeplanv1alpha1.PoolStatus) bool {
 	return false
 }
 
-// quarters returns how many quarters of the nodes of draining pools are left, by name.
-func quarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
+// remainingQuarters returns how many quarters of the nodes of draining pools are left, by name.
+func remainingQuarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
 	left := map[string]int{}
 	for _, p := range pools {
 		if p.Condemned != nil {

@@ -44,7 +44,7 @@ func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o o
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the previous revision: %v", rev.Revision, err)
 	}
 	first, whole := rollout.Change{Declared: declared, Live: p.Plan,
-		Outdated: rollout.Counts(m.Counts(), np.Status.Rollout)}.Wave(terms)
+		Outdated: rollout.OutdatedNodes(m.Counts(), np.Status.Rollout)}.Wave(terms)
 	if len(first) == 0 {
 		return o, false, nil
 	}
@@ -60,14 +60,14 @@ func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o o
 		return o, false, err
 	}
 	s := rollout.Begin(*np.Spec.Rollout, first, whole, digest, now)
-	s.Revision, s.Retried = rev.Revision, retry(np)
+	s.Revision, s.Retried = rev.Revision, retryRequest(np)
 	if err := w.proofs().Identify(ctx, s, rev.head.Objects, m, was); err != nil {
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
-	rollout.Carry(s, np.Status.Rollout, m.Outdated)
+	rollout.CarryOverNewNodes(s, np.Status.Rollout, m.Outdated)
 	given := rev.rolloutApproval()
 	intent := func() { s.Approval, np.Status.Rollout = cmp.Or(rev.usedApproval, given), s }
-	if err := w.intend(ctx, rev, p, intent); err != nil {
+	if err := w.recordBeforeApply(ctx, rev, p, intent); err != nil {
 		return o, false, err
 	}
 	return w.startProving(ctx, rev, s)
@@ -118,11 +118,11 @@ func refuseRelease(np *lkeplanv1alpha1.NodePlan, what string, pools []string) er
 func (w *Worker) startProving(
 	ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus,
 ) (o outcome, over bool, err error) {
-	brakes, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Brakes()
+	limited, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).FirstWaveBudgets()
 	if err != nil {
 		return o, true, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
 	}
-	if _, err := w.applyPart(ctx, rev, brakes, s); err != nil {
+	if _, err := w.applyPart(ctx, rev, limited, s); err != nil {
 		return o, true, err
 	}
 	s.Phase = lkeplanv1alpha1.PhaseProving
@@ -144,7 +144,7 @@ func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome,
 			rev.Revision, rev.base.lastAppliedError)
 	}
 	digest, err := rev.digest()
-	if err != nil || !rollout.Same(s, rev.Revision, digest) || rollout.UnderWay(s) && rev.restarts(s) {
+	if err != nil || !rollout.SameRevision(s, rev.Revision, digest) || rollout.UnderWay(s) && rev.restarts(s) {
 		return o, false, err
 	}
 	switch s.Phase {
@@ -162,13 +162,13 @@ func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome,
 // restarts reports whether a rollout has to start again: spec.rollout has changed, or the annotation
 // reconcile.fluxcd.io/forceAt requests it.
 func (r *revision) restarts(s *lkeplanv1alpha1.RolloutStatus) bool {
-	asked := retry(r.np)
+	asked := retryRequest(r.np)
 	return s.Terms != "" && !rollout.SameTerms(s, *r.np.Spec.Rollout) || asked != "" && asked != s.Retried
 }
 
-// retry returns the value of the annotation reconcile.fluxcd.io/forceAt if it requests a retry, by Flux's rules;
+// retryRequest returns the value of the annotation reconcile.fluxcd.io/forceAt if it requests a retry, by Flux's rules;
 // else "".
-func retry(np *lkeplanv1alpha1.NodePlan) string {
+func retryRequest(np *lkeplanv1alpha1.NodePlan) string {
 	asked, _ := meta.ReconcileAnnotationValue(np.Annotations)
 	if force := np.Annotations[meta.ForceRequestAnnotation]; force == asked {
 		return force
@@ -199,9 +199,9 @@ func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1al
 		err = failed(lkeplanv1alpha1.ReasonApplyFailed, "check the first wave of revision %s: %v", rev.Revision, err)
 		return outcome{}, true, err
 	}
-	rollout.Look(s, pools, w.Now())
+	rollout.Observe(s, pools, w.Now())
 	d := rollout.Decide(terms, s.Whole, s.Ran.Duration, pools)
-	rollout.Tick(s, d)
+	rollout.RestartExcused(s, d)
 	s.Message = strings.Join(d.Words, "\n")
 	switch d.Step {
 	case rollout.Proven:
@@ -227,7 +227,7 @@ func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1al
 	}
 	p, err := w.applyPart(ctx, rev, objects, s)
 	o := done(lkeplanv1alpha1.ReasonProving, "testing revision %s on a first wave of nodes in %s before applying the rest",
-		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
+		rev.Revision, rollout.PoolNames(s)).noting(append(d.Words, p.stays...))
 	o.inProgress, o.requeueAfter, o.corrected = true, d.RequeueAfter, correctionsText(p.Plan, p.ours)
 	return o, true, err
 }
@@ -240,21 +240,21 @@ func (w *Worker) holdRevision(ctx context.Context, rev *revision, s *lkeplanv1al
 	stage := rollout.StageOf(s, rev.head.Objects, rev.base.Objects)
 	objects, err := stage.Objects(nil)
 	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: only its first wave, "+
-		"%s, is applied."+advice, rev.Revision, rollout.Names(s), s.Message)
+		"%s, is applied."+advice, rev.Revision, rollout.PoolNames(s), s.Message)
 	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
 		o = stalled(lkeplanv1alpha1.ReasonRolledBack, "revision %s is rolled back to %s."+advice, rev.Revision,
 			rev.np.Status.LastAppliedRevision, s.Message)
-		calm := false // right after the rollback, Karpenter cannot have seen it
+		seen := false // right after the rollback, Karpenter cannot have seen it
 		if conditions.GetReason(rev.np, meta.ReadyCondition) == lkeplanv1alpha1.ReasonRolledBack {
 			var was compare.Measured
 			if was, err = w.measure(ctx, rev, rev.base.Result); err == nil {
-				calm, err = w.proofs().Calm(ctx, s, was)
+				seen, err = w.proofs().SeenByKarpenter(ctx, s, was)
 			}
 		}
 		if err == nil {
-			objects, err = stage.Back(calm)
+			objects, err = stage.PreviousObjects(seen)
 		}
-		if !calm {
+		if !seen {
 			o.requeueAfter = 5 * time.Second
 		}
 	}
@@ -295,7 +295,7 @@ func (w *Worker) applyPart(
 	if err := refuseForeign(p.Plan, p.ownership); err != nil {
 		return p, err
 	}
-	p.leave(rollout.Unjudged(rev.base.Objects, rev.head.Objects, p.Plan))
+	p.keepUnchanged(rollout.NotEvaluated(rev.base.Objects, rev.head.Objects, p.Plan))
 	if _, err := w.applyPlan(ctx, &part, p); err != nil {
 		return p, err
 	}
@@ -308,7 +308,7 @@ func (w *Worker) applyPart(
 }
 
 // keepUnchanged removes objects from what is applied, and reports that they stay unchanged.
-func (p *judged) leave(keys map[manifest.Key]bool) {
+func (p *judged) keepUnchanged(keys map[manifest.Key]bool) {
 	p.Targets = slices.DeleteFunc(p.Targets, func(t compare.Target) bool { return keys[manifest.KeyOf(t.Desired)] })
 	p.Plan.Drift = slices.DeleteFunc(p.Plan.Drift, func(d plan.Drift) bool { return keys[d.Key()] })
 	for key := range keys {
@@ -322,7 +322,7 @@ func (p *judged) leave(keys map[manifest.Key]bool) {
 func (r *revision) proven() bool {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()
-	return err == nil && rollout.Same(s, r.Revision, digest) &&
+	return err == nil && rollout.SameRevision(s, r.Revision, digest) &&
 		(s.Phase == lkeplanv1alpha1.PhaseProven || s.Phase == lkeplanv1alpha1.PhaseApplied)
 }
 
@@ -359,7 +359,7 @@ func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
 func (r *revision) rolloutApproval() *lkeplanv1alpha1.Approval {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()
-	if err != nil || r.np.Spec.Rollout == nil || !rollout.Same(s, r.Revision, digest) ||
+	if err != nil || r.np.Spec.Rollout == nil || !rollout.SameRevision(s, r.Revision, digest) ||
 		s.Phase == lkeplanv1alpha1.PhaseHeld || s.Phase == lkeplanv1alpha1.PhaseRolledBack {
 		return nil
 	}

@@ -96,7 +96,7 @@ func (a *attacked) karpenter() {
 			}
 		}
 		allowed := 1
-		if rollout.Braked(live) {
+		if rollout.HasWaveBudget(live) {
 			_, err := fmt.Sscan(manifest.Text(live, "metadata", "annotations", rollout.Annotation), &allowed)
 			if err != nil {
 				a.t.Fatal(err)
@@ -204,7 +204,7 @@ func (a *attacked) holds() {
 		})
 		switch {
 		case a.proven():
-		case waits && a.label(pool) == "two" && !rollout.Braked(a.pool(pool)):
+		case waits && a.label(pool) == "two" && !rollout.HasWaveBudget(a.pool(pool)):
 			a.fail("pool %s has the revision, which is not proven, and no brake", pool)
 		case a.replaced[pool] > 1:
 			a.fail("%d nodes of %s are replaced", a.replaced[pool], pool)

@@ -162,7 +162,7 @@ func (p *proving) has(pool string) string {
 		return "none"
 	}
 	text := manifest.Text(live, "spec", "template", "metadata", "labels", "l")
-	if rollout.Waits(live) {
+	if rollout.InFirstWave(live) {
 		text += ", " + manifest.Text(live, "metadata", "annotations", rollout.Annotation)
 	}
 	if _, condemned := plan.ReadRemoval(live); condemned {

@@ -21,7 +21,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 	s := p.Summary()
 	if !p.Empty() || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
 		np.Status.Plan = &lkeplanv1alpha1.PlanSummary{
-			Digest: digest, Revision: revision, Summary: sentence(p),
+			Digest: digest, Revision: revision, Summary: summaryLine(p),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,
 			NodesRolled: s.NodesRolled.Nodes, NodesDeleted: s.NodesDeleted.Nodes, NodesDrained: s.NodesDrained.Nodes,
 			NodesRemovable: s.NodesRemovable.Nodes, Moves: plannedMoves(p),
@@ -38,7 +38,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 		if v.Status != plan.Passed {
 			np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{
 				Guard: v.Guard, Address: v.Addr, Status: string(v.Status), Message: v.Detail, Permission: v.Permission,
-				Until: statusMoment(v.Until),
+				Until: statusTime(v.Until),
 			})
 		}
 	}
@@ -112,8 +112,8 @@ func comment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, 
 	return b.String(), err
 }
 
-// sentence summarizes a plan in one line.
-func sentence(p plan.Plan) string {
+// summaryLine summarizes a plan in one line.
+func summaryLine(p plan.Plan) string {
 	if p.Empty() {
 		return "no changes"
 	}

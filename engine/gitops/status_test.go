@@ -42,7 +42,7 @@ func TestStatusNamesNodesThatMove(t *testing.T) {
 	if np.Status.Plan == nil || len(np.Status.Plan.Moves) != mostListed {
 		t.Fatalf("the status is %+v", np.Status.Plan)
 	}
-	if got, want := sentence(plan.Plan{Changes: []plan.Change{moved}, Waves: true}), "no objects change; 120 nodes removed or replaced by Karpenter in "+
+	if got, want := summaryLine(plan.Plan{Changes: []plan.Change{moved}, Waves: true}), "no objects change; 120 nodes removed or replaced by Karpenter in "+
 		"pool.web, which no first wave holds"; got != want {
 		t.Errorf("with a rollout: %q, want %q", got, want)
 	}

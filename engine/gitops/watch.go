@@ -36,9 +36,9 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 		Named("nodeplan").
 		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(r.Concurrent, 1)}).
 		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(requested)).
-		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyOf("NodePlan")),
+		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyFunc("NodePlan")),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: lastAppliedChanged})).
-		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
+		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyFunc("ConfigMap")),
 			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	inventory := r.enqueue(byInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
 	// The cache of the controller contains these kinds anyway. It may lack overlays and buffers,
@@ -48,7 +48,7 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 	} {
 		b = b.Watches(obj, inventory, builder.WithPredicates(changedByOthers())).
 			Watches(obj, inventory, builder.WithPredicates(ownerChanged())).
-			Watches(obj, r.enqueue(byContested, idOf(mgr.GetScheme())), builder.WithPredicates(ownerChanged()))
+			Watches(obj, r.enqueue(byContested, idFunc(mgr.GetScheme())), builder.WithPredicates(ownerChanged()))
 	}
 	for kind, empty := range fluxKinds() {
 		known, err := kube.Serves(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
@@ -56,7 +56,7 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 			return err
 		}
 		if known {
-			b = b.Watches(empty(), r.enqueue(bySource, keyOf(kind)), builder.WithPredicates(predicate.Funcs{UpdateFunc: revised}))
+			b = b.Watches(empty(), r.enqueue(bySource, keyFunc(kind)), builder.WithPredicates(predicate.Funcs{UpdateFunc: revised}))
 		}
 	}
 	return b.Complete(reconciler)

@@ -234,7 +234,7 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 	if o, proves, err := w.startRollout(ctx, rev, p); proves || err != nil {
 		return o, err
 	}
-	if err := w.intend(ctx, rev, p, rev.finishRollout); err != nil {
+	if err := w.recordBeforeApply(ctx, rev, p, rev.finishRollout); err != nil {
 		return outcome{}, err
 	}
 	changed, err := w.applyPlan(ctx, rev, p)
@@ -258,7 +258,7 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 	if err != nil {
 		return o, outcomeOf(o, err).changed(news)
 	}
-	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message + approved(rev.usedApproval)
+	o.event = o.noting(append([]string{summaryLine(p.Plan)}, p.stays...)).message + approved(rev.usedApproval)
 	o = o.noting(p.stays)
 	o.corrected = correctionsText(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)

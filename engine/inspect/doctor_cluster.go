@@ -113,7 +113,7 @@ func (p Installation) parts(ctx context.Context) ([]part, error) {
 		if d.Labels["app.kubernetes.io/part-of"] == "lkeplan" {
 			parts = append(parts, part{
 				namespace: d.Namespace, name: d.Name, account: d.Spec.Template.Spec.ServiceAccountName,
-				version: d.Labels["app.kubernetes.io/version"], env: told(d), idle: idle(d),
+				version: d.Labels["app.kubernetes.io/version"], env: environmentOf(d), idle: idle(d),
 			})
 		}
 	}
@@ -126,9 +126,9 @@ var flags = map[string]string{
 	"--mode": "KARPENTER_MODE", "--cluster-endpoint": "CLUSTER_ENDPOINT",
 }
 
-// told has the values of variables and flags of the first container of a Deployment, if
+// environmentOf has the values of variables and flags of the first container of a Deployment, if
 // the Deployment itself contains them.
-func told(deployment *appsv1.Deployment) map[string]string {
+func environmentOf(deployment *appsv1.Deployment) map[string]string {
 	env := map[string]string{}
 	containers := deployment.Spec.Template.Spec.Containers
 	for _, container := range containers[:min(1, len(containers))] {

@@ -202,13 +202,13 @@ func nodePlanOf(np *lkeplanv1alpha1.NodePlan) NodePlanStatus {
 	n := NodePlanStatus{
 		Namespace: np.Namespace, Name: np.Name, State: nodeplan.State(np), Applied: s.LastAppliedRevision,
 		Outdated:   s.Outdated,
-		NextWindow: moment(ptr.Deref(s.NextWindow, metav1.Time{}).Time),
+		NextWindow: timeOrNil(ptr.Deref(s.NextWindow, metav1.Time{}).Time),
 	}
 	if s.LastAttemptedRevision != s.LastAppliedRevision {
 		n.Tried = s.LastAttemptedRevision
 	}
 	if ready := meta.FindStatusCondition(s.Conditions, fluxmeta.ReadyCondition); ready != nil {
-		n.Since = moment(ready.LastTransitionTime.Time)
+		n.Since = timeOrNil(ready.LastTransitionTime.Time)
 	}
 	if n.State != nodeplan.Ready {
 		n.Message = nodeplan.Message(np)

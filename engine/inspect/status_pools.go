@@ -173,11 +173,11 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	set := pool.StatusConditions(conditions.WithObservedOnly())
 	if c := set.Get(karpv1.ConditionTypeValidationSucceeded); c.IsFalse() {
 		says = append(says, Remark{What: RemarkNotReady, Text: "it gets no nodes: " + c.Message,
-			Since: moment(c.LastTransitionTime.Time)})
+			Since: timeOrNil(c.LastTransitionTime.Time)})
 	}
 	if c := set.Get(karpv1.ConditionTypeNodeClassReady); c.IsFalse() {
 		text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
-		says = append(says, Remark{What: RemarkClass, Text: text, Since: moment(c.LastTransitionTime.Time)})
+		says = append(says, Remark{What: RemarkClass, Text: text, Since: timeOrNil(c.LastTransitionTime.Time)})
 	}
 	for _, of := range []struct {
 		condition string
@@ -207,7 +207,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	state, holds := reports.Progress(r)
 	switch {
 	case r.Condemned != nil:
-		says = append(says, Remark{What: RemarkCondemned, Text: state, Since: moment(r.Condemned.Since)})
+		says = append(says, Remark{What: RemarkCondemned, Text: state, Since: timeOrNil(r.Condemned.Since)})
 	case r.Outdated > 0: // the states of joining nodes are enough
 		says = append(says, Remark{What: RemarkRolling, Text: state})
 	}
@@ -237,7 +237,7 @@ func (w *reader) repriced(pool *karpv1.NodePool) []Remark {
 	if moved > 0 {
 		text = fmt.Sprintf("Karpenter moves %s, which no NodePlan names; %s", diag.Counted(moved, "node"), text)
 	}
-	return []Remark{{What: RemarkPrice, Text: text, Since: moment(w.events.LastSeen(e)), quoted: true}}
+	return []Remark{{What: RemarkPrice, Text: text, Since: timeOrNil(w.events.LastSeen(e)), quoted: true}}
 }
 
 // priceChange returns the last event in the last hour about a price that Linode has changed; nil if there is none.
@@ -274,7 +274,7 @@ func (w *reader) unrepaired(pool *karpv1.NodePool) []Remark {
 	if sick <= (all+4)/5 || !joined {
 		return nil
 	}
-	return []Remark{{What: RemarkUnhealthy, Since: moment(since), Text: fmt.Sprintf("%d of %s are not ready: repair stops above "+
+	return []Remark{{What: RemarkUnhealthy, Since: timeOrNil(since), Text: fmt.Sprintf("%d of %s are not ready: repair stops above "+
 		"20 %% (%d), so Karpenter replaces none of them; check the control plane and the network, then delete the nodes that "+
 		"stay so, one at a time", sick, diag.Counted(all, "node"), (all+4)/5)}}
 }
@@ -334,7 +334,7 @@ func (w *reader) relabels(pool *karpv1.NodePool) (says []Remark) {
 	says = append(says, Remark{What: RemarkRelabel, Text: text})
 	for _, e := range w.events.About(cluster.SubjectOf("NodePool", pool)) {
 		if e.Reason == inplace.ReasonNotRelabeled && w.Now.Sub(w.events.LastSeen(e)) < lately {
-			return append(says, Remark{What: RemarkRelabel, Text: messageOf(w.events, e), Since: moment(e.FirstTimestamp.Time),
+			return append(says, Remark{What: RemarkRelabel, Text: messageOf(w.events, e), Since: timeOrNil(e.FirstTimestamp.Time),
 				quoted: true})
 		}
 	}
@@ -350,10 +350,10 @@ const mostRefusals = 5
 // refusals are about the claims of a pool that get no machine, whose machine does not join, or whose machine is
 // not deleted: each text once, and at most mostRefusals.
 func (w *reader) refusals(pool string) (says []Remark) {
-	if p := named(w.Snapshot.Pools, pool); p != nil {
+	if p := findNamed(w.Snapshot.Pools, pool); p != nil {
 		for _, e := range w.events.About(cluster.SubjectOf("NodePool", p)) {
 			if e.Reason == linode.ReasonClaimRefused && w.Now.Sub(w.events.LastSeen(e)) < lately {
-				says = append(says, Remark{What: RemarkRefused, Text: messageOf(w.events, e), Since: moment(e.FirstTimestamp.Time), quoted: true})
+				says = append(says, Remark{What: RemarkRefused, Text: messageOf(w.events, e), Since: timeOrNil(e.FirstTimestamp.Time), quoted: true})
 				break
 			}
 		}
@@ -366,7 +366,7 @@ func (w *reader) refusals(pool string) (says []Remark) {
 		if c := undeleted(nc); c != nil {
 			r = remark(RemarkUndeleted, c.Message, c.LastTransitionTime)
 		} else if e := w.warning(nc); e != nil {
-			r = Remark{What: RemarkRefused, Text: messageOf(w.events, e), Since: moment(e.FirstTimestamp.Time), quoted: true}
+			r = Remark{What: RemarkRefused, Text: messageOf(w.events, e), Since: timeOrNil(e.FirstTimestamp.Time), quoted: true}
 		}
 		if r.Text != "" && !slices.ContainsFunc(says, func(o Remark) bool { return o.Text == r.Text }) {
 			says = append(says, r)
@@ -434,10 +434,10 @@ func waitsForMachine(nc *karpv1.NodeClaim) bool {
 }
 
 func remark(what RemarkKind, text string, since metav1.Time) Remark {
-	return Remark{What: what, Text: text, Since: moment(since.Time), quoted: true}
+	return Remark{What: what, Text: text, Since: timeOrNil(since.Time), quoted: true}
 }
 
-func moment(t time.Time) *time.Time {
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -226,7 +226,7 @@ func (p *page) nodes(nodes []Node, all bool) {
 		rows := [][]string{{"NODES OF " + cmp.Or(pool, "NO POOL"), "PLAN TYPE", "STATE", "AGE", "CPU", "MEMORY", "MONTHLY"}}
 		for len(nodes) > 0 && nodes[0].Pool == pool {
 			n := nodes[0]
-			rows = append(rows, []string{n.Name, cmp.Or(n.Plan, "?"), string(n.State), p.ago(moment(n.Created)), n.CPU.percent(),
+			rows = append(rows, []string{n.Name, cmp.Or(n.Plan, "?"), string(n.State), p.ago(timeOrNil(n.Created)), n.CPU.percent(),
 				n.Memory.percent(), totalsOf(nodes[:1]).monthly()})
 			nodes = nodes[1:]
 		}

@@ -40,7 +40,7 @@ func (w *reader) waiting() []Workload {
 		})
 		load := Workload{
 			Namespace: key[0], Owner: key[1], Pods: len(pods), Pod: oldest.Name,
-			Since: moment(oldest.CreationTimestamp.Time), Pools: []string{},
+			Since: timeOrNil(oldest.CreationTimestamp.Time), Pools: []string{},
 		}
 		for _, pool := range w.Snapshot.Pools {
 			if _, ok := instancetype.ForPod(pool, oldest); ok && classOf(pool) != "" {

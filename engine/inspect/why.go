@@ -231,8 +231,8 @@ func tells(reason string) bool {
 
 const mostSaid = 400
 
-// said returns the last events of objects: the last for each reason, and first why a machine does not join.
-func (w *reader) said(of ...cluster.Subject) (lines []Line) {
+// lastEvents returns the last events of objects: the last for each reason, and first why a machine does not join.
+func (w *reader) lastEvents(of ...cluster.Subject) (lines []Line) {
 	events := w.events.About(of...)
 	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(!saysWhyUnjoined(a), !saysWhyUnjoined(b)) })
 	seen := map[string]bool{}
@@ -253,7 +253,7 @@ func (w *reader) said(of ...cluster.Subject) (lines []Line) {
 
 // addSaid adds the last events of objects.
 func (w *reader) addSaid(a *Answer, of ...cluster.Subject) {
-	a.add(AboutSaid, w.said(of...)...)
+	a.add(AboutSaid, w.lastEvents(of...)...)
 }
 
 // Text writes an answer for people, in lines of a width.

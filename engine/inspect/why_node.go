@@ -25,9 +25,9 @@ import (
 
 // node explains why a node, or a NodeClaim whose node has not joined, has its plan type, stays or is removed.
 func (w *reader) node(ctx context.Context, a *Answer) error {
-	n := named(w.Snapshot.Nodes, a.Name)
+	n := findNamed(w.Snapshot.Nodes, a.Name)
 	if n == nil {
-		if nc := named(w.Claims, a.Name); nc != nil {
+		if nc := findNamed(w.Claims, a.Name); nc != nil {
 			a.Summary = fmt.Sprintf("NodeClaim %s is %s.%s", nc.Name, w.describe(nc), w.stage(nc))
 			return w.explain(ctx, a, nc)
 		}
@@ -47,8 +47,8 @@ func (w *reader) node(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// named returns the object with a name in a list of one namespace; nil if there is none.
-func named[T metav1.Object](list []T, name string) (found T) {
+// findNamed returns the object with a name in a list of one namespace; nil if there is none.
+func findNamed[T metav1.Object](list []T, name string) (found T) {
 	for _, obj := range list {
 		if obj.GetName() == name {
 			return obj
@@ -66,7 +66,7 @@ func namesOf[T metav1.Object](list []T) (names []string) {
 
 // explain adds all sections about a claim and its node.
 func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
-	a.add(AboutPlan, w.planOf(nc)...)
+	a.add(AboutPlan, w.explainPlan(nc)...)
 	why, lines, err := w.replaced(nc)
 	if err != nil {
 		return err
@@ -125,11 +125,11 @@ func (w *reader) price(plan string) catalog.Price {
 }
 
 func (w *reader) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
-	return named(w.Snapshot.Pools, nc.Labels[karpv1.NodePoolLabelKey])
+	return findNamed(w.Snapshot.Pools, nc.Labels[karpv1.NodePoolLabelKey])
 }
 
-// planOf explains why a claim has its plan type, and not a cheaper one.
-func (w *reader) planOf(nc *karpv1.NodeClaim) (lines []Line) {
+// explainPlan explains why a claim has its plan type, and not a cheaper one.
+func (w *reader) explainPlan(nc *karpv1.NodeClaim) (lines []Line) {
 	plan, pool := nodeclaim.PlanOf(nc), w.poolOf(nc)
 	if w.region == "" {
 		return plainly(regionless)
@@ -155,7 +155,7 @@ func (w *reader) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 		}
 		cheaper++
 		if cheaper <= mostPlans {
-			lines = append(lines, Line{Text: fmt.Sprintf("not %s ($%s): %s", it.Name, has.Hourly, w.not(it, nc, pool, wants))})
+			lines = append(lines, Line{Text: fmt.Sprintf("not %s ($%s): %s", it.Name, has.Hourly, w.whyNotPlan(it, nc, pool, wants))})
 		}
 	}
 	switch {
@@ -180,8 +180,8 @@ func (w *reader) allowed(pool *karpv1.NodePool) []*cloudprovider.InstanceType {
 	})
 }
 
-// not explains why a claim does not have a plan type that its pool allows.
-func (w *reader) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *karpv1.NodePool,
+// whyNotPlan explains why a claim does not have a plan type that its pool allows.
+func (w *reader) whyNotPlan(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *karpv1.NodePool,
 	wants scheduling.Requirements) string {
 	switch asked := nc.Spec.Resources.Requests; {
 	case !resources.Fits(asked, it.Allocatable()):

@@ -25,7 +25,7 @@ import (
 // pod explains where a pod runs, or why it has no node.
 func (w *reader) pod(ctx context.Context, a *Answer) error {
 	pods := keep(w.Pods, func(p *corev1.Pod) bool { return p.Namespace == a.Namespace })
-	pod := named(pods, a.Name)
+	pod := findNamed(pods, a.Name)
 	switch {
 	case pod == nil:
 		return w.absent("Pod", a.Namespace, a.Name, namesOf(pods))
@@ -86,7 +86,7 @@ func (w *reader) waits(pod *corev1.Pod) (lines []Line) {
 		return lines
 	}
 	for _, p := range w.Status.Pools {
-		pool := named(w.Snapshot.Pools, p.Name)
+		pool := findNamed(w.Snapshot.Pools, p.Name)
 		if pool == nil {
 			continue
 		}
@@ -116,7 +116,7 @@ func (w *reader) nominated(pod *corev1.Pod) *karpv1.NodeClaim {
 			continue
 		}
 		name, _, _ := strings.Cut(rest, ",")
-		if nc := named(w.Claims, strings.TrimSpace(name)); nc != nil && nc.DeletionTimestamp.IsZero() {
+		if nc := findNamed(w.Claims, strings.TrimSpace(name)); nc != nil && nc.DeletionTimestamp.IsZero() {
 			return nc
 		}
 	}
@@ -129,7 +129,7 @@ func (w *reader) running(a *Answer, pod *corev1.Pod) error {
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
 			a.Summary = fmt.Sprintf("%s The node is %s.%s", a.Summary, w.describe(nc), w.stage(nc))
-			a.add(AboutPlan, w.planOf(nc)...)
+			a.add(AboutPlan, w.explainPlan(nc)...)
 		}
 	}
 	w.addSaid(a, cluster.SubjectOf("Pod", pod))
@@ -163,7 +163,7 @@ func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 			continue
 		}
 		line.Pools = []string{r.Pool}
-		if pool := named(w.Snapshot.Pools, r.Pool); pool != nil {
+		if pool := findNamed(w.Snapshot.Pools, r.Pool); pool != nil {
 			if _, condemned := pool.Annotations[schemas.AnnotationRemoval]; condemned {
 				line.Text = "it is draining, and creates no nodes unless it is declared again."
 			}
@@ -218,7 +218,7 @@ func (w *reader) room(name string) string {
 
 // pool explains the state of a pool, and what it can create now.
 func (w *reader) pool(a *Answer) error {
-	pool := named(w.Snapshot.Pools, a.Name)
+	pool := findNamed(w.Snapshot.Pools, a.Name)
 	if pool == nil {
 		return w.absent("NodePool", "", a.Name, namesOf(w.Snapshot.Pools))
 	}
@@ -250,8 +250,8 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 		a.add(AboutState, lines...)
 	}
 	a.add(AboutPlans, plainly(w.makes(pool)...)...)
-	if nodes, _ := w.counted(pool, nil); nodes > 0 { // otherwise no node stays
-		a.add(AboutStays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
+	if nodes, _ := w.countNodes(pool, nil); nodes > 0 { // otherwise no node stays
+		a.add(AboutStays, plainly(w.closedBudgets(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	}
 	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
 		waits = append(waits, Line{Text: fmt.Sprintf("%s in namespace %s (%s)", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner)})

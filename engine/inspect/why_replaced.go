@@ -179,5 +179,5 @@ func (w *reader) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClass {
 	if nc.Spec.NodeClassRef == nil {
 		return nil
 	}
-	return named(w.Classes, nc.Spec.NodeClassRef.Name)
+	return findNamed(w.Classes, nc.Spec.NodeClassRef.Name)
 }

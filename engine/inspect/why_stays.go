@@ -46,7 +46,7 @@ func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error
 	if len(pods) == 0 {
 		reason = karpv1.DisruptionReasonEmpty
 	}
-	lines = append(lines, plainly(w.closed(pool, nc, reason)...)...)
+	lines = append(lines, plainly(w.closedBudgets(pool, nc, reason)...)...)
 	without, err := w.without(ctx, nc, pods)
 	return append(lines, plainly(without...)...), err
 }
@@ -54,7 +54,7 @@ func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error
 // relabeled explains that labels or annotations of a node changed without a replacement, or have not changed yet.
 func (w *reader) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts []string) {
 	keys := strings.Join(inplace.Keys(pool), ", ")
-	node := named(w.Snapshot.Nodes, nc.Status.NodeName)
+	node := findNamed(w.Snapshot.Nodes, nc.Status.NodeName)
 	switch claim, onNode := inplace.TemplateOf(pool).Behind(nc, node); {
 	case claim || onNode:
 		texts = append(texts, "labels or annotations of the node change in place, and it does not have the current values yet: "+keys)
@@ -77,7 +77,7 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 	if pool == nil {
 		return plainly(texts...), nil // nothing counts budgets
 	}
-	texts = append(texts, w.closed(pool, nc, karpv1.DisruptionReasonDrifted)...)
+	texts = append(texts, w.closedBudgets(pool, nc, karpv1.DisruptionReasonDrifted)...)
 	if !w.draining(nc) {
 		pods := w.movable(nc)
 		_, refused, err := w.moved(ctx, nc, pods)
@@ -257,10 +257,10 @@ func (w *reader) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placeme
 	return text + fmt.Sprintf(", which is not cheaper ($%s an hour instead of $%s)", cost, own)
 }
 
-// closed returns the budgets of a pool that do not allow a disruption now for a reason: those that
+// closedBudgets returns the budgets of a pool that do not allow a disruption now for a reason: those that
 // allow none, with their end, and those that are already used.
-func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
-	nodes, going := w.counted(pool, nc)
+func (w *reader) closedBudgets(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
+	nodes, going := w.countNodes(pool, nc)
 	if nodes == 0 {
 		return nil
 	}
@@ -288,9 +288,9 @@ func (w *reader) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karp
 	return texts
 }
 
-// counted returns the number of nodes of a pool that budgets count, and the names of those that
+// countNodes returns the number of nodes of a pool that budgets count, and the names of those that
 // use them: they are being removed, or are not ready.
-func (w *reader) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int, going []string) {
+func (w *reader) countNodes(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int, going []string) {
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name || nc.Status.NodeName == "" {
 			continue
@@ -306,7 +306,7 @@ func (w *reader) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes in
 
 // ready reports whether a Node is ready; true if that is unknown.
 func ready(nodes []*corev1.Node, name string) bool {
-	n := named(nodes, name)
+	n := findNamed(nodes, name)
 	if n == nil {
 		return true
 	}

@@ -43,17 +43,17 @@ func Approve(ctx context.Context, c Cluster, at types.NamespacedName, a *lkeplan
 		}
 		given = fields
 	}
-	return c.MergeStatus(ctx, named(at), map[string]any{"status": map[string]any{"approval": given}}, manager)
+	return c.MergeStatus(ctx, reference(at), map[string]any{"status": map[string]any{"approval": given}}, manager)
 }
 
 // Suspend suspends a NodePlan, or resumes it.
 func Suspend(ctx context.Context, c Cluster, at types.NamespacedName, suspend bool) error {
-	return c.Merge(ctx, named(at), map[string]any{"spec": map[string]any{"suspend": suspend}}, manager)
+	return c.Merge(ctx, reference(at), map[string]any{"spec": map[string]any{"suspend": suspend}}, manager)
 }
 
 // Request requests a reconciliation of a NodePlan, and returns the token for Await.
 func Request(ctx context.Context, c Cluster, at types.NamespacedName, now time.Time) (token string, err error) {
-	return request(ctx, c, named(at), now)
+	return request(ctx, c, reference(at), now)
 }
 
 func request(ctx context.Context, c Cluster, obj map[string]any, now time.Time) (token string, err error) {

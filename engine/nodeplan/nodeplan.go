@@ -41,8 +41,8 @@ var apiVersion = lkeplanv1alpha1.GroupVersion.String()
 
 const kind = "NodePlan"
 
-// named returns what names a NodePlan to a Cluster.
-func named(at types.NamespacedName) map[string]any { return referenceTo(apiVersion, kind, at) }
+// reference returns what names a NodePlan to a Cluster.
+func reference(at types.NamespacedName) map[string]any { return referenceTo(apiVersion, kind, at) }
 
 func referenceTo(apiVersion, kind string, at types.NamespacedName) map[string]any {
 	return map[string]any{
@@ -74,7 +74,7 @@ func List(ctx context.Context, c Cluster, namespace string) ([]lkeplanv1alpha1.N
 
 // Get returns a NodePlan. If it does not exist, the error lists the existing ones.
 func Get(ctx context.Context, c Cluster, at types.NamespacedName) (*lkeplanv1alpha1.NodePlan, error) {
-	obj, err := c.Get(ctx, named(at))
+	obj, err := c.Get(ctx, reference(at))
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func together(ctx context.Context, pools []pricedPool, limits []limitsBlock) (su
 		sets = joinSets(sets, l)
 	}
 	for _, s := range sets {
-		sum, by = sum.plus(s.ceiling), both(by, s.by)
+		sum, by = sum.plus(s.ceiling), union(by, s.by)
 	}
 	if sum.Unlimited {
 		return sum, nil
@@ -193,7 +193,7 @@ func joinSets(sets []boundedSet, l limitsBlock) []boundedSet {
 				covered = append(covered, p)
 			} else {
 				outside = outside.plus(p.cost.Ceiling)
-				joined.by = both(joined.by, s.by)
+				joined.by = union(joined.by, s.by)
 			}
 		}
 	}

@@ -236,7 +236,7 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 	paths := maps.Clone(before)
 	maps.Copy(paths, after)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if !differs(before, after, path) {
+		if !fieldDiffers(before, after, path) {
 			continue
 		}
 		effectOf, err := effects()
@@ -244,7 +244,7 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 			return c, err
 		}
 		of := effectOf(path)
-		who, _ := owned.of(path)
+		who, _ := owned.ownersOf(path)
 		c.Fields = append(c.Fields, Field{
 			Path: path, Before: before[path], After: after[path], Effect: of.effect, Partial: of.partial,
 			Source: origin(o.Object, path), Owners: who,

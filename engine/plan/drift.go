@@ -56,7 +56,7 @@ func driftOf(o config.Object, applied, live map[string]any, all owners, manager 
 		if byController(path) || reflect.DeepEqual(live[path], wanted[path]) {
 			continue
 		}
-		who, owned := all.of(path)
+		who, owned := all.ownersOf(path)
 		if len(who) == 0 || slices.Contains(who, manager) {
 			continue
 		}
@@ -86,7 +86,7 @@ func SetByOthers(live map[string]any, manager string) (drifts []Drift, err error
 	}
 	fields := flatten(live)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
-		who, _ := all.of(path)
+		who, _ := all.ownersOf(path)
 		if strings.HasPrefix(path, "spec.") && len(who) > 0 && !slices.Contains(who, manager) {
 			drifts = append(drifts, Drift{
 				Kind: manifest.Kind(live), Name: manifest.Name(live), Path: path, Live: fields[path], Owners: who, Kept: true,
@@ -118,8 +118,8 @@ func byController(path string) bool {
 // inPlace is the path of the annotation that an author writes as in_place. It is shown and compared like a field.
 const inPlace = "metadata.annotations[" + schemas.AnnotationInPlace + "]"
 
-// ours reports whether a field is a label or an annotation of the object that only lkeplan writes.
-func ours(path string) bool {
+// ownField reports whether a field is a label or an annotation of the object that only lkeplan writes.
+func ownField(path string) bool {
 	return path != inPlace && (strings.HasPrefix(path, "metadata.labels[lkeplan.dev/") || strings.HasPrefix(path, "metadata.annotations[lkeplan.dev/"))
 }
 
@@ -159,9 +159,9 @@ func (all owners) only(manager string) bool {
 	return !slices.ContainsFunc(all, func(o owner) bool { return o.manager != manager })
 }
 
-// of returns the managers of the field at a path of flatten, sorted, and the path that they own: that of the field, or of
+// ownersOf returns the managers of the field at a path of flatten, sorted, and the path that they own: that of the field, or of
 // the map around it that is owned as a whole, such as the labels of a pool's template.
-func (all owners) of(path string) (who []string, owned fieldpath.Path) {
+func (all owners) ownersOf(path string) (who []string, owned fieldpath.Path) {
 	at := fieldPath(path)
 	for owned = at; len(owned) > 0; owned = owned[:len(owned)-1] {
 		for _, o := range all {

@@ -204,7 +204,7 @@ func (p Plan) frozen(f config.Period) (Verdict, error) {
 	if ends.IsZero() {
 		v.Detail += ", and the freeze does not end within a year."
 	} else {
-		v.Detail += " until " + moment(ends) + "."
+		v.Detail += " until " + formatTime(ends) + "."
 	}
 	if f.Reason != "" {
 		v.Detail += " " + f.Reason
@@ -230,7 +230,7 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if until.IsZero() {
 		v.Detail += "does not start within a year."
 	} else {
-		v.Detail += "starts at " + moment(until) + "."
+		v.Detail += "starts at " + formatTime(until) + "."
 	}
 	for _, w := range g.Windows {
 		if w.Reason != "" {
@@ -272,8 +272,8 @@ func (p Plan) setTimes(verdicts []Verdict) error {
 	return nil
 }
 
-// moment formats a time for people.
-func moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
+// formatTime formats a time for people.
+func formatTime(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
 
 // Allow lifts guards and policies by permissions such as max_deleted_pools:pool.web, and records that in the plan. A
 // permission names objects of the guard, separated by commas, or * for all. A guard that counts several objects is lifted
@@ -316,7 +316,7 @@ func (p *Plan) Reallow(permissions []string) {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		allowed := func(addr string) bool { return given[v.Guard+":"+addr] || given[v.Guard+":*"] }
-		counted, lifted := p.counted(v.Guard), false
+		counted, lifted := p.countedAddresses(v.Guard), false
 		switch {
 		case v.Addr != "":
 			lifted = allowed(v.Addr)
@@ -334,7 +334,7 @@ func (p *Plan) Reallow(permissions []string) {
 
 // about reports whether a verdict is about an object.
 func (p Plan) about(v Verdict, addr string) bool {
-	counted := p.counted(v.Guard)
+	counted := p.countedAddresses(v.Guard)
 	switch {
 	case addr == "*" || v.Addr == addr:
 		return true
@@ -365,7 +365,7 @@ func (p *Plan) Permit() {
 		if !v.refuses() {
 			continue
 		}
-		counted := p.counted(v.Guard)
+		counted := p.countedAddresses(v.Guard)
 		if slices.ContainsFunc(counted, func(addr string) bool { return strings.Contains(addr, ",") }) {
 			counted = nil // a comma would split the address
 		}
@@ -373,8 +373,8 @@ func (p *Plan) Permit() {
 	}
 }
 
-// counted returns the addresses of the changes whose nodes, pools or pods a guard counts; none if it counts nothing.
-func (p Plan) counted(guard string) (addrs []string) {
+// countedAddresses returns the addresses of the changes whose nodes, pools or pods a guard counts; none if it counts nothing.
+func (p Plan) countedAddresses(guard string) (addrs []string) {
 	for _, c := range p.Changes {
 		counts := c.Effect == DeleteNodes || c.Prune == StartRemoval
 		switch guard {

@@ -25,7 +25,7 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	maps.Copy(paths, is)
 	var unnamed []string
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if !named[path] && differs(was, is, path) {
+		if !named[path] && fieldDiffers(was, is, path) {
 			unnamed = append(unnamed, path)
 		}
 	}
@@ -36,7 +36,7 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 		return unnamed, err
 	}
 	old, changed := s.objects[0], s.objects[1]
-	if differ(old, changed) {
+	if templateDiffers(old, changed) {
 		unnamed = append(unnamed, "the hash by which nodes are replaced")
 	}
 	misfit := misfits(old, changed)
@@ -48,12 +48,12 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	return unnamed, nil
 }
 
-// differs reports whether a field differs between two flattened objects. A map or a list that is no longer empty differs
+// fieldDiffers reports whether a field differs between two flattened objects. A map or a list that is no longer empty differs
 // in its elements instead.
-func differs(before, after map[string]any, path string) bool {
+func fieldDiffers(before, after map[string]any, path string) bool {
 	was, is := before[path], after[path]
 	changesHands := (path == inventory || path == directory) && was != nil && is != nil
-	return !reflect.DeepEqual(was, is) && (!ours(path) || changesHands) &&
+	return !reflect.DeepEqual(was, is) && (!ownField(path) || changesHands) &&
 		!(is == nil && empty(was) && below(after, path)) && !(was == nil && empty(is) && below(before, path))
 }
 

@@ -507,7 +507,7 @@ func shrinksBuffer(before, after map[string]any) bool {
 func shrinking(before, after map[string]any) (fields []string) {
 	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
 	keys := slices.Collect(maps.Keys(was))
-	for _, key := range both(keys, slices.Collect(maps.Keys(is))) {
+	for _, key := range union(keys, slices.Collect(maps.Keys(is))) {
 		alone := maps.Clone(was)
 		alone[key] = is[key]
 		if is[key] == nil {

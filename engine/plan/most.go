@@ -182,7 +182,7 @@ func ceilingOf(sum *big.Rat) Ceiling {
 	return Ceiling{Monthly: catalog.Money(whole.Int64())}
 }
 
-// both returns the sorted union of two lists of names.
-func both(a, b []string) []string {
+// union returns the sorted union of two lists of names.
+func union(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }

@@ -57,8 +57,8 @@ func (o object) hash() string {
 	return ""
 }
 
-// differ reports whether the change of an object replaces the nodes that were made from it because of its hash.
-func differ(before, after object) bool {
+// templateDiffers reports whether the change of an object replaces the nodes that were made from it because of its hash.
+func templateDiffers(before, after object) bool {
 	if before.pool != nil && after.pool != nil {
 		return inplace.Differs(before.pool, after.pool)
 	}

@@ -53,7 +53,7 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	if nodes == 0 {
 		p.always = 100
 	}
-	p.Closed = closed(pool, p.always, now)
+	p.Closed = closedBudgets(pool, p.always, now)
 	counted := p.always
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if !concernsDrift(b) {
@@ -185,8 +185,8 @@ func (p Pace) Soonest(nodes int) time.Time {
 	return time.Time{}
 }
 
-// closed returns the budgets that allow no disruption of n nodes, as written.
-func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
+// closedBudgets returns the budgets that allow no disruption of n nodes, as written.
+func closedBudgets(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if !concernsDrift(b) {
 			continue

@@ -122,7 +122,7 @@ func (c Cost) Plus(other Cost) Cost {
 	}
 	sum := Cost{
 		Floor: floor, FloorUnknown: c.FloorUnknown || other.FloorUnknown,
-		Ceiling: c.Ceiling.plus(other.Ceiling), By: both(c.By, other.By),
+		Ceiling: c.Ceiling.plus(other.Ceiling), By: union(c.By, other.By),
 	}
 	if alone := c.Uncapped().plus(other.Uncapped()); alone != sum.Ceiling {
 		sum.Alone = &alone

@@ -212,7 +212,7 @@ func (r *weekRow) describe() {
 	r.Text = plainText.consequence(r.impact)
 	if r.others > 0 {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
-		r.Text = plainText.when(r.impact.Pace)
+		r.Text = plainText.waitingFor(r.impact.Pace)
 		if r.rolled > 0 {
 			text := fmt.Sprintf("%s replaced in %d pools; %s", diag.Counted(r.rolled, "node"), 1+r.others, r.Text)
 			r.Text = strings.TrimSuffix(text, "; ")

@@ -42,7 +42,7 @@ func (r Report) document(o Options) Document {
 		doc.Rolling = append(doc.Rolling, rollingOf(rolls))
 	}
 	for _, v := range r.Verdicts {
-		doc.Guards = append(doc.Guards, guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until),
+		doc.Guards = append(doc.Guards, guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, timeOrNil(v.Until),
 			v.Permission, sourceOf(v.Source)})
 	}
 	return doc
@@ -83,11 +83,11 @@ func revisionOf(r plan.Revision) *revision {
 	if r.Kind == "" {
 		return nil
 	}
-	return &revision{r.Kind, r.Ref, r.Why, moment(r.Taken)}
+	return &revision{r.Kind, r.Ref, r.Why, timeOrNil(r.Taken)}
 }
 
-// moment returns nil for the zero time.
-func moment(t time.Time) *time.Time {
+// timeOrNil returns nil for the zero time.
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -310,9 +310,9 @@ func removalOf(r plan.Rolling) *removal {
 	if r.Condemned == nil {
 		return nil
 	}
-	s := &removal{Since: moment(r.Condemned.Since), Nodes: r.Condemned.Nodes}
+	s := &removal{Since: timeOrNil(r.Condemned.Since), Nodes: r.Condemned.Nodes}
 	if r.Pace != nil {
-		s.Soonest = moment(r.Pace.Soonest(r.Of))
+		s.Soonest = timeOrNil(r.Pace.Soonest(r.Of))
 	}
 	return s
 }
@@ -328,7 +328,7 @@ func budgetOf(p *plan.Pace) *budgetReport {
 	if p == nil {
 		return nil
 	}
-	b := &budgetReport{p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, append([]string{}, p.Closed...), []window{}}
+	b := &budgetReport{p.Now, p.Wave, p.Waves, timeOrNil(p.Next), p.Never, append([]string{}, p.Closed...), []window{}}
 	for _, w := range p.Windows {
 		b.Windows = append(b.Windows, window{w.From.UTC(), w.Until.UTC(), w.Nodes})
 	}

@@ -91,7 +91,7 @@ func (p *text) Line(indent int, pieces ...styledText) {
 // Sentence writes text that is wrapped at the width of the page.
 func (p *text) Sentence(indent int, s styledText) {
 	limit := p.width - indent
-	if p.width == 0 || width(p.Plain(s.Text)) <= limit {
+	if p.width == 0 || columnsOf(p.Plain(s.Text)) <= limit {
 		p.Line(indent, s)
 		return
 	}
@@ -102,7 +102,7 @@ func (p *text) Sentence(indent int, s styledText) {
 
 // Item writes a label and text next to it, which is wrapped below itself.
 func (p *text) Item(indent int, label styledText, text string) {
-	column := indent + width(label.Text) + 2
+	column := indent + columnsOf(label.Text) + 2
 	lines := []string{p.Plain(text)}
 	if p.width > 0 {
 		lines = diag.Wrap(lines[0], max(20, p.width-column))
@@ -153,7 +153,7 @@ func (p *text) Table(indent int, rows []textRow) {
 		for i, cell := range p.columns(r) {
 			pieces = append(pieces, cell)
 			if widths[i] > 0 {
-				pieces = append(pieces, unstyled(strings.Repeat(" ", max(0, min(widths[i], widest)-width(cell.Text))+2)))
+				pieces = append(pieces, unstyled(strings.Repeat(" ", max(0, min(widths[i], widest)-columnsOf(cell.Text))+2)))
 			}
 		}
 		p.Line(indent, trimmed(pieces)...)
@@ -166,7 +166,7 @@ func (p *text) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) 
 	for i, r := range rows {
 		cells[i], order[i] = p.columns(r), i
 		for _, cell := range cells[i] {
-			length[i] += width(cell.Text)
+			length[i] += columnsOf(cell.Text)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(length[a], length[b]) })
@@ -174,7 +174,7 @@ func (p *text) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) 
 	for _, i := range order {
 		wider, total := widths, indent-2
 		for column, cell := range cells[i] {
-			wider[column] = max(wider[column], width(cell.Text))
+			wider[column] = max(wider[column], columnsOf(cell.Text))
 			total += wider[column] + min(wider[column], 2)
 		}
 		if p.width > 0 && total > p.width {
@@ -189,7 +189,7 @@ func (p *text) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) 
 func (p *text) broken(indent int, r textRow) {
 	p.Line(indent, unstyled(p.Plain(r.Name)))
 	value := turned(r.Before, r.After)
-	if r.Before != "" && indent+2+width(p.Plain(value)) > p.width {
+	if r.Before != "" && indent+2+columnsOf(p.Plain(value)) > p.width {
 		p.value(indent+2, r.Before)
 		value = "→ " + cmp.Or(r.After, "none")
 	}
@@ -227,8 +227,8 @@ func (p *text) Plain(text string) string {
 	return diag.Escape(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// width returns how many columns text takes up.
-func width(text string) int { return utf8.RuneCountInString(text) }
+// columnsOf returns how many columns text takes up.
+func columnsOf(text string) int { return utf8.RuneCountInString(text) }
 
 // turned joins the two sides of a change. A new value has only one.
 func turned(before, after string) string {

@@ -55,9 +55,9 @@ func (p *text) change(e entryView) {
 	if !e.Outside { // its address is kind and name
 		header = append(header, unstyled(fmt.Sprintf("  (%s %s)", plainText(e.Kind), plainText(e.Name))))
 	}
-	length := 2 + width(p.Plain(e.Place))
+	length := 2 + columnsOf(p.Plain(e.Place))
 	for _, piece := range header {
-		length += width(p.Plain(piece.Text))
+		length += columnsOf(p.Plain(piece.Text))
 	}
 	switch {
 	case e.Place == "":
@@ -102,7 +102,7 @@ func costRows(c plan.Change) (rows []textRow) {
 			rows = append(rows, textRow{Name: "  limited by", After: strings.Join(c.After.By, " and ")})
 		}
 	}
-	if text := uncapped(c.Before, c.After); text != "" && text != ceilings(c.Before, c.After) {
+	if text := ceilingsWithoutLimits(c.Before, c.After); text != "" && text != ceilings(c.Before, c.After) {
 		rows = append(rows, textRow{Name: "  without limits blocks", After: text})
 	}
 	return rows

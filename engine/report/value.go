@@ -106,8 +106,8 @@ func floors(before, after *plan.Cost) string {
 	})
 }
 
-// uncapped writes the ceilings without limits blocks.
-func uncapped(before, after *plan.Cost) string {
+// ceilingsWithoutLimits writes the ceilings without limits blocks.
+func ceilingsWithoutLimits(before, after *plan.Cost) string {
 	return compared(before, after, func(c plan.Cost) string { return c.Uncapped().String() })
 }
 
@@ -137,7 +137,7 @@ func bill(r Report, name func(string) string) string {
 		most += ", limited by " + strings.Join(by, " and ")
 	}
 	parts := []string{most}
-	if text := uncapped(&r.Before, &r.After); text != ceilings(&r.Before, &r.After) {
+	if text := ceilingsWithoutLimits(&r.Before, &r.After); text != ceilings(&r.Before, &r.After) {
 		parts = append(parts, "without the limits blocks: "+text)
 	}
 	if text := floors(&r.Before, &r.After); text != "" {

@@ -104,7 +104,7 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 
 func (v escaper) entry(e entry, path func(string) string) entryView {
 	row := entryView{
-		entry: e, Addr: v(e.Addr), Place: at(e.Source, path), Others: v.others(e), Headline: v.headline(e.Change),
+		entry: e, Addr: v(e.Addr), Place: at(e.Source, path), Others: v.furtherObjects(e), Headline: v.headline(e.Change),
 		Consequence: v.consequenceOf(e), Obstacles: v.obstacles(e.Impacts()), Costs: costRows(e.Change),
 	}
 	for _, c := range append([]plan.Change{e.Change}, e.More...) {

@@ -237,7 +237,7 @@ func (v escaper) consequence(im *plan.Impact) string {
 	case im == nil:
 		return ""
 	case !im.Known:
-		return v.when(im.Pace)
+		return v.waitingFor(im.Pace)
 	case im.Of == 0:
 		return "the pool has no nodes"
 	case im.Deleted > 0 || im.Rolled == 0:
@@ -246,14 +246,14 @@ func (v escaper) consequence(im *plan.Impact) string {
 		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + alsoRemovable(im)
 	case im.Pace.Never:
 		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, replaced(im), v.upgrade(im),
-			v.when(im.Pace)) + alsoRemovable(im)
+			v.waitingFor(im.Pace)) + alsoRemovable(im)
 	}
 	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, replaced(im), v.upgrade(im),
 		min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
 		text += fmt.Sprintf(", in at least %d batches", im.Pace.Waves)
 	}
-	if hold := v.when(im.Pace); hold != "" {
+	if hold := v.waitingFor(im.Pace); hold != "" {
 		text += "; " + hold
 	}
 	return text + alsoRemovable(im)
@@ -355,8 +355,8 @@ func (v escaper) upgrade(im *plan.Impact) string {
 	return " (Kubernetes " + v(im.Upgrade) + ")"
 }
 
-// when names the budgets that nodes wait for, and until when; "" if the budgets allow a disruption now.
-func (v escaper) when(p *plan.Pace) string {
+// waitingFor names the budgets that nodes wait for, and until when; "" if the budgets allow a disruption now.
+func (v escaper) waitingFor(p *plan.Pace) string {
 	if p == nil || p.Now > 0 {
 		return ""
 	}
@@ -399,7 +399,7 @@ func (v escaper) progress(r plan.Rolling) string {
 	if r.Joining > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes have not joined yet", r.Joining, r.Of))
 	}
-	if text := v.when(r.Pace); text != "" && r.Outdated > 0 {
+	if text := v.waitingFor(r.Pace); text != "" && r.Outdated > 0 {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
@@ -529,7 +529,7 @@ func (v escaper) consequenceOf(e entry) string {
 		return unrolled(im, nodes)
 	}
 	text := fmt.Sprintf("%d of %s are %s", im.Rolled, nodes, replaced(im))
-	if hold := v.when(im.Pace); hold != "" {
+	if hold := v.waitingFor(im.Pace); hold != "" {
 		text += "; " + hold
 	}
 	return text + alsoRemovable(im)
@@ -538,8 +538,8 @@ func (v escaper) consequenceOf(e entry) string {
 // mostNamed is how many objects with the same change are named in their entry.
 const mostNamed = 8
 
-// others names or counts the further objects of an entry; "" if there are none.
-func (v escaper) others(e entry) string {
+// furtherObjects names or counts the further objects of an entry; "" if there are none.
+func (v escaper) furtherObjects(e entry) string {
 	switch {
 	case len(e.More) == 0:
 		return ""

@@ -43,13 +43,13 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 	if opts.Vars, err = o.parseVars(); err != nil {
 		return nil, opts, err
 	}
-	if opts.Catalog, err = o.named(); err != nil {
+	if opts.Catalog, err = o.namedCatalog(); err != nil {
 		return nil, opts, err
 	}
 	opts.CatalogFile = o.Catalog
 	fsys, err := source.Working(ctx, root)
 	if errors.Is(err, source.ErrNoRepository) {
-		fsys, err = plain(root)
+		fsys, err = openDirectory(root)
 	}
 	if err != nil {
 		return nil, opts, err
@@ -60,8 +60,8 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 	return fsys, opts, o.ask(fsys, &opts)
 }
 
-// plain returns a directory outside of a repository.
-func plain(root string) (fs.FS, error) {
+// openDirectory returns a directory outside of a repository.
+func openDirectory(root string) (fs.FS, error) {
 	opened, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", root, files.Cause(err))
@@ -130,8 +130,8 @@ func repository(dir string) (root, below string, ok bool) {
 	return root, filepath.ToSlash(below), err == nil
 }
 
-// named returns the catalogue of --catalog; nil if there is none.
-func (o Options) named() (*catalog.Catalog, error) {
+// namedCatalog returns the catalogue of --catalog; nil if there is none.
+func (o Options) namedCatalog() (*catalog.Catalog, error) {
 	if o.Catalog == "" {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func (o Options) named() (*catalog.Catalog, error) {
 // Prices returns the catalogue for commands that read no directory: the named catalogue, that pinned
 // for the working directory, or the built-in one.
 func (o Options) Prices() (*catalog.Catalog, error) {
-	if named, err := o.named(); named != nil || err != nil {
+	if named, err := o.namedCatalog(); named != nil || err != nil {
 		return named, err
 	}
 	root, below := o.place(".")

@@ -27,7 +27,7 @@ func TestReadyIsWhatWasSeenReady(t *testing.T) {
 	} {
 		s = stored(t, s)
 		pools := []rollout.Pool{{Name: "web", New: []rollout.Node{{Name: "web-1", State: rollout.Ready, Since: look.since}}}}
-		if rollout.Look(s, pools, began.Add(look.at)); pools[0].New[0].For != look.want {
+		if rollout.Observe(s, pools, began.Add(look.at)); pools[0].New[0].For != look.want {
 			t.Errorf("after %s it is ready for %s, want %s", look.at, pools[0].New[0].For, look.want)
 		}
 	}

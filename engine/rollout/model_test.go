@@ -113,9 +113,9 @@ func TestAModelOfRollouts(t *testing.T) {
 			}
 			state = stored(t, state)
 			pools := []rollout.Pool{m.pool()}
-			rollout.Look(state, pools, m.now.Add(clock))
+			rollout.Observe(state, pools, m.now.Add(clock))
 			d := rollout.Decide(terms, true, state.Ran.Duration, pools)
-			rollout.Tick(state, d)
+			rollout.RestartExcused(state, d)
 			if ended = d.Step; ended == rollout.Proven && m.outdated > 0 && !m.proves(terms.Stable-leaders*time.Minute) {
 				t.Fatalf("seed %d: it is proven by no node: %+v, %+v", seed, terms, m)
 			}

@@ -108,13 +108,13 @@ type Decision struct {
 	RequeueAfter time.Duration // when to check again; 0 if nothing is pending
 }
 
-// look is the longest time between two checks of a wave.
-const look = 10 * time.Second
+// checkInterval is the longest time between two checks of a wave.
+const checkInterval = 10 * time.Second
 
 // Decide decides about a wave that has run for a time. whole means that the revision replaces or creates nodes of
 // no other pools.
 func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
-	d := Decision{Step: Proven, Room: map[string]int{}, Excused: map[string]bool{}, RequeueAfter: look}
+	d := Decision{Step: Proven, Room: map[string]int{}, Excused: map[string]bool{}, RequeueAfter: checkInterval}
 	soon := func(left time.Duration) {
 		if left > 0 {
 			d.RequeueAfter = min(d.RequeueAfter, left+time.Second)
@@ -127,7 +127,7 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 	good := 0
 	all := make([]standing, len(pools))
 	for i, p := range pools {
-		all[i] = t.standing(p)
+		all[i] = t.countNodes(p)
 		good += all[i].good
 	}
 	var failures []string
@@ -151,7 +151,7 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 		}
 	}
 	if len(failures) > 0 {
-		return Decision{Step: Failed, Room: closed(pools), Words: failures}
+		return Decision{Step: Failed, Room: noRoom(pools), Words: failures}
 	}
 	if d.Step == Proven {
 		d.RequeueAfter = 0
@@ -159,8 +159,8 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 	return d
 }
 
-// closed lets no nodes be replaced.
-func closed(pools []Pool) map[string]int {
+// noRoom lets no nodes be replaced.
+func noRoom(pools []Pool) map[string]int {
 	room := map[string]int{}
 	for _, p := range pools {
 		room[p.Name] = 0
@@ -188,10 +188,10 @@ func (s standing) proven() bool { return s.good >= s.need && !s.late }
 // runs reports whether the timeout of the pool is running.
 func (s standing) runs() bool { return s.late || s.empty }
 
-// standing counts the nodes of a pool. While nodes are to be replaced, at least one new node must succeed: nodes
+// countNodes counts the nodes of a pool. While nodes are to be replaced, at least one new node must succeed: nodes
 // that went without a replacement, because their pods run elsewhere or nobody needs them, prove nothing, and do not
 // use up the number of nodes in the wave.
-func (t Terms) standing(p Pool) standing {
+func (t Terms) countNodes(p Pool) standing {
 	var s standing
 	for _, n := range p.New {
 		switch {

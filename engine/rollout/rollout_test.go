@@ -76,7 +76,7 @@ func TestStories(t *testing.T) {
 					pools[i].Waited = status.Pools[i].Waited.Duration
 				}
 				d = rollout.Decide(rollout.TermsOf(s.Spec), !s.Rest, status.Ran.Duration, pools)
-				rollout.Tick(status, d)
+				rollout.RestartExcused(status, d)
 			}
 			step := map[rollout.Step]string{rollout.Wait: "wait", rollout.Proven: "proven", rollout.Failed: "failed"}[d.Step]
 			fmt.Fprintf(&out, "%s: %s", m.At.Duration, step)

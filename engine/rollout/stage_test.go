@@ -39,7 +39,7 @@ func TestStages(t *testing.T) {
 		}
 		first, whole := rollout.Change{Declared: p, Live: p, Outdated: outdated}.Wave(terms)
 		stage := rollout.Stage{Head: head, Base: base, Pools: first, Whole: whole}
-		brakes, err := stage.Brakes()
+		brakes, err := stage.FirstWaveBudgets()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,16 +119,16 @@ func TestALimitIsTakenBack(t *testing.T) {
 		if o.Kind() != "NodePool" {
 			continue
 		}
-		limited, err := rollout.Limited(o, 3)
-		if err != nil || !rollout.Waits(limited.Manifest) || rollout.Waits(o.Manifest) {
+		limited, err := rollout.LimitReplacement(o, 3)
+		if err != nil || !rollout.InFirstWave(limited.Manifest) || rollout.InFirstWave(o.Manifest) {
 			t.Fatalf("%v, %v", limited.Manifest, err)
 		}
-		if got := rollout.Released(limited.Manifest); !reflect.DeepEqual(got, o.Manifest) {
+		if got := rollout.WithoutWaveBudget(limited.Manifest); !reflect.DeepEqual(got, o.Manifest) {
 			t.Errorf("%v, want %v", got, o.Manifest)
 		}
 		full := make([]any, 50)
 		manifest.Ensure(o.Manifest, "spec", "disruption")["budgets"] = full
-		if _, err := rollout.Limited(o, 3); err == nil || !strings.Contains(err.Error(), "NodePool web has 50 budgets") {
+		if _, err := rollout.LimitReplacement(o, 3); err == nil || !strings.Contains(err.Error(), "NodePool web has 50 budgets") {
 			t.Error(err)
 		}
 	}

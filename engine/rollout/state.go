@@ -28,8 +28,8 @@ func Begin(
 	}
 }
 
-// Same reports whether a state belongs to what would be applied now.
-func Same(s *lkeplanv1alpha1.RolloutStatus, revision, digest string) bool {
+// SameRevision reports whether a state belongs to what would be applied now.
+func SameRevision(s *lkeplanv1alpha1.RolloutStatus, revision, digest string) bool {
 	return s != nil && s.Revision == revision && s.Digest == digest
 }
 
@@ -50,9 +50,9 @@ func UnderWay(s *lkeplanv1alpha1.RolloutStatus) bool {
 		lkeplanv1alpha1.PhaseHeld, lkeplanv1alpha1.PhaseRolledBack}, s.Phase)
 }
 
-// Counts returns the number of nodes that are still to be replaced, by pool. It includes the pools of an earlier
+// OutdatedNodes returns the number of nodes that are still to be replaced, by pool. It includes the pools of an earlier
 // state that has not succeeded: a pool whose nodes are all new stays in the wave.
-func Counts(outdated map[string]int, before *lkeplanv1alpha1.RolloutStatus) map[string]int {
+func OutdatedNodes(outdated map[string]int, before *lkeplanv1alpha1.RolloutStatus) map[string]int {
 	counts := maps.Clone(outdated)
 	if UnderWay(before) {
 		for _, p := range before.Pools {
@@ -62,10 +62,10 @@ func Counts(outdated map[string]int, before *lkeplanv1alpha1.RolloutStatus) map[
 	return counts
 }
 
-// Carry copies the new nodes of an earlier state for pools with the same template, so that a revision with other
+// CarryOverNewNodes copies the new nodes of an earlier state for pools with the same template, so that a revision with other
 // terms or other changes does not get more tries. Nodes that are gone count until the earlier state has ended.
 // outdated are nodes that do not have the template of the revision.
-func Carry(s, before *lkeplanv1alpha1.RolloutStatus, outdated map[string]bool) {
+func CarryOverNewNodes(s, before *lkeplanv1alpha1.RolloutStatus, outdated map[string]bool) {
 	if !UnderWay(before) {
 		return
 	}
@@ -85,16 +85,16 @@ func Carry(s, before *lkeplanv1alpha1.RolloutStatus, outdated map[string]bool) {
 	}
 }
 
-// mostBetween is the longest time that counts between two checks: if more has passed, no controller was running, or
+// maxInterval is the longest time that counts between two checks: if more has passed, no controller was running, or
 // the clock has changed.
-const mostBetween = time.Minute
+const maxInterval = time.Minute
 
-// Look updates a state with the current nodes of its pools and with the time that has passed, and writes both into
+// Observe updates a state with the current nodes of its pools and with the time that has passed, and writes both into
 // the pools as well. The pools are in the order of the state.
-func Look(s *lkeplanv1alpha1.RolloutStatus, pools []Pool, now time.Time) {
+func Observe(s *lkeplanv1alpha1.RolloutStatus, pools []Pool, now time.Time) {
 	passed := time.Duration(0)
 	if s.Looked != nil {
-		passed = min(max(now.Sub(s.Looked.Time), 0), mostBetween).Truncate(time.Second)
+		passed = min(max(now.Sub(s.Looked.Time), 0), maxInterval).Truncate(time.Second)
 	}
 	s.Looked = &metav1.Time{Time: now.UTC().Truncate(time.Second)}
 	s.Ran.Duration += passed
@@ -102,15 +102,15 @@ func Look(s *lkeplanv1alpha1.RolloutStatus, pools []Pool, now time.Time) {
 		kept, p := &s.Pools[i], &pools[i]
 		kept.Waited.Duration += passed
 		p.Waited = kept.Waited.Duration
-		kept.New = p.meet(kept.New, passed)
+		kept.New = p.updateNodes(kept.New, passed)
 	}
 }
 
 // mostNew is the largest number of new nodes of a pool that a state lists.
 const mostNew = 2000
 
-// meet updates the known nodes of a pool with the current ones, and returns the known nodes.
-func (p *Pool) meet(known []lkeplanv1alpha1.RolloutNode, passed time.Duration) []lkeplanv1alpha1.RolloutNode {
+// updateNodes updates the known nodes of a pool with the current ones, and returns the known nodes.
+func (p *Pool) updateNodes(known []lkeplanv1alpha1.RolloutNode, passed time.Duration) []lkeplanv1alpha1.RolloutNode {
 	before := map[string]lkeplanv1alpha1.RolloutNode{}
 	for _, n := range known {
 		before[n.Name] = n
@@ -140,8 +140,8 @@ func (p *Pool) meet(known []lkeplanv1alpha1.RolloutNode, passed time.Duration) [
 	return now[:min(len(now), mostNew)]
 }
 
-// Tick restarts the timeout of the pools that a decision excuses.
-func Tick(s *lkeplanv1alpha1.RolloutStatus, d Decision) {
+// RestartExcused restarts the timeout of the pools that a decision excuses.
+func RestartExcused(s *lkeplanv1alpha1.RolloutStatus, d Decision) {
 	for i := range s.Pools {
 		if p := &s.Pools[i]; d.Excused[p.Name] {
 			p.Waited.Duration = 0
@@ -154,8 +154,8 @@ func StageOf(s *lkeplanv1alpha1.RolloutStatus, head, base []config.Object) Stage
 	return Stage{Head: head, Base: base, Pools: s.Pools, Whole: s.Whole}
 }
 
-// Names lists the pools of the first wave, or the first few, for a sentence.
-func Names(s *lkeplanv1alpha1.RolloutStatus) string {
+// PoolNames lists the pools of the first wave, or the first few, for a sentence.
+func PoolNames(s *lkeplanv1alpha1.RolloutStatus) string {
 	const most = 5
 	var names []string
 	for _, p := range s.Pools {

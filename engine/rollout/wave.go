@@ -64,7 +64,7 @@ func (c Change) Wave(t Terms) (first []lkeplanv1alpha1.RolloutPool, whole bool) 
 func (c Change) creates(key manifest.Key) (created, rolls bool) {
 	for _, live := range c.Live.Changes {
 		if live.Key() == key {
-			return live.Action == plan.Create || live.Prune == plan.CancelRemoval || Waits(live.Old), live.Effect == plan.Roll
+			return live.Action == plan.Create || live.Prune == plan.CancelRemoval || InFirstWave(live.Old), live.Effect == plan.Roll
 		}
 	}
 	return false, false
@@ -79,7 +79,7 @@ type Stage struct {
 	Whole bool
 }
 
-func (s Stage) first(o config.Object) (f lkeplanv1alpha1.RolloutPool, found bool) {
+func (s Stage) wavePool(o config.Object) (f lkeplanv1alpha1.RolloutPool, found bool) {
 	i := slices.IndexFunc(s.Pools, func(f lkeplanv1alpha1.RolloutPool) bool { return f.Name == o.Name() && isPool(o) })
 	if i < 0 {
 		return f, false
@@ -96,16 +96,16 @@ func (s Stage) Objects(room map[string]int) (objects []config.Object, err error)
 	base, classes := plan.ByKey(s.Base), s.classes()
 	for _, o := range s.Head {
 		before, existed := base[o.Key()]
-		switch first, found := s.first(o); {
+		switch first, found := s.wavePool(o); {
 		case found && first.Created:
 			o = marked(o, brandNew)
 		case found:
-			o, err = Limited(o, room[first.Name])
+			o, err = LimitReplacement(o, room[first.Name])
 		case s.Whole, o.Kind() == schemas.Limits.Object.Kind, o.Kind() == schemas.NodeClass.Object.Kind && classes[o.Name()]:
 		case !existed:
 			continue
 		case isPool(o) && classes[classOf(before)]:
-			o, err = Limited(before, 0)
+			o, err = LimitReplacement(before, 0)
 		default:
 			o = before
 		}
@@ -117,19 +117,19 @@ func (s Stage) Objects(room map[string]int) (objects []config.Object, err error)
 	return objects, nil
 }
 
-// Brakes returns the pools as they were, with budgets that block replacement. They are applied first, so that no
+// FirstWaveBudgets returns the pools as they were, with budgets that block replacement. They are applied first, so that no
 // node is replaced while the objects of the wave are being applied.
-func (s Stage) Brakes() (pools []config.Object, err error) {
+func (s Stage) FirstWaveBudgets() (pools []config.Object, err error) {
 	objects, err := s.Objects(nil)
 	if err != nil {
 		return nil, err
 	}
 	staged := plan.ByKey(objects)
 	for _, o := range s.Base {
-		if !Waits(staged[o.Key()].Manifest) {
+		if !InFirstWave(staged[o.Key()].Manifest) {
 			continue
 		}
-		if o, err = Limited(o, 0); err != nil {
+		if o, err = LimitReplacement(o, 0); err != nil {
 			return nil, err
 		}
 		pools = append(pools, o)
@@ -137,20 +137,20 @@ func (s Stage) Brakes() (pools []config.Object, err error) {
 	return pools, nil
 }
 
-// Back returns the objects as they were, to roll back. Until Karpenter has evaluated the nodes again, it would replace
-// some for a template that does not exist any more, so all replacement is blocked until calm is true.
-func (s Stage) Back(calm bool) (objects []config.Object, err error) {
-	if calm {
+// PreviousObjects returns the objects as they were, to roll back. Until Karpenter has evaluated the nodes again, it would replace
+// some for a template that does not exist any more, so all replacement is blocked until seen is true.
+func (s Stage) PreviousObjects(seen bool) (objects []config.Object, err error) {
+	if seen {
 		return s.Base, nil
 	}
-	brakes, err := s.Brakes()
+	limited, err := s.FirstWaveBudgets()
 	if err != nil {
 		return nil, err
 	}
-	braked := plan.ByKey(brakes)
+	byKey := plan.ByKey(limited)
 	for _, o := range s.Base {
-		if brake, found := braked[o.Key()]; found {
-			o = brake
+		if pool, found := byKey[o.Key()]; found {
+			o = pool
 		}
 		objects = append(objects, o)
 	}
@@ -162,7 +162,7 @@ func (s Stage) Back(calm bool) (objects []config.Object, err error) {
 func (s Stage) classes() map[string]bool {
 	used, base, changed := map[string]bool{}, plan.ByKey(s.Base), map[string]bool{}
 	for _, o := range s.Head {
-		if _, found := s.first(o); found {
+		if _, found := s.wavePool(o); found {
 			used[classOf(o)] = true
 		}
 	}
@@ -188,9 +188,9 @@ const (
 	brandNew   = "new"
 )
 
-// Limited adds a budget to a pool, so that at most n nodes are replaced at a time. It includes underutilized nodes,
+// LimitReplacement adds a budget to a pool, so that at most n nodes are replaced at a time. It includes underutilized nodes,
 // because their replacements have the new template. Empty nodes may be removed.
-func Limited(o config.Object, nodes int) (config.Object, error) {
+func LimitReplacement(o config.Object, nodes int) (config.Object, error) {
 	own := budgets(o)
 	if len(own) >= mostBudgets {
 		return o, fmt.Errorf("NodePool %s has %d budgets, and a rollout needs one more; merge some of them", o.Name(),
@@ -212,24 +212,24 @@ func marked(o config.Object, mark string) config.Object {
 	return o
 }
 
-// Waits reports whether a pool has the mark of a wave.
-func Waits(pool map[string]any) bool {
+// InFirstWave reports whether a pool has the mark of a wave.
+func InFirstWave(pool map[string]any) bool {
 	_, waits := manifest.Lookup(pool, "metadata", "annotations", Annotation)
 	return waits
 }
 
-// Braked reports whether a pool has the budget of a wave, which blocks replacement.
-func Braked(pool map[string]any) bool {
-	return Waits(pool) && manifest.Text(pool, "metadata", "annotations", Annotation) != brandNew
+// HasWaveBudget reports whether a pool has the budget of a wave, which blocks replacement.
+func HasWaveBudget(pool map[string]any) bool {
+	return InFirstWave(pool) && manifest.Text(pool, "metadata", "annotations", Annotation) != brandNew
 }
 
-// Released returns a NodePool without the mark and the budget of a wave.
-func Released(pool map[string]any) map[string]any {
-	if !Waits(pool) {
+// WithoutWaveBudget returns a NodePool without the mark and the budget of a wave.
+func WithoutWaveBudget(pool map[string]any) map[string]any {
+	if !InFirstWave(pool) {
 		return pool
 	}
 	pool = runtime.DeepCopyJSON(pool)
-	annotations, budgeted := manifest.Map(pool, "metadata", "annotations"), Braked(pool)
+	annotations, budgeted := manifest.Map(pool, "metadata", "annotations"), HasWaveBudget(pool)
 	delete(annotations, Annotation)
 	if len(annotations) == 0 {
 		delete(manifest.Map(pool, "metadata"), "annotations")
@@ -253,17 +253,17 @@ func budgets(o config.Object) []any {
 	return nil
 }
 
-// Unjudged returns the objects that a revision does not change, but whose nodes would be replaced if a rollback
+// NotEvaluated returns the objects that a revision does not change, but whose nodes would be replaced if a rollback
 // reset them: no guard has evaluated that together with the revision. It leaves out the pools of the wave, and
 // pools that the wave keeps from following a class.
-func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
+func NotEvaluated(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
 	was, same := plan.ByKey(base), map[manifest.Key]bool{}
 	for _, o := range head {
 		same[o.Key()] = reflect.DeepEqual(was[o.Key()].Manifest, o.Manifest)
 	}
 	unjudged := map[manifest.Key]bool{}
 	for _, c := range set.Changes {
-		if same[c.Key()] && !Waits(c.Old) &&
+		if same[c.Key()] && !InFirstWave(c.Old) &&
 			(c.Effect == plan.Roll || c.Effect == plan.DeleteNodes || c.Effect == plan.MayRemove) {
 			unjudged[c.Key()] = true
 		}

@@ -16,21 +16,21 @@ func (t Terms) waits(p Pool, s standing) string {
 
 // failed explains why a revision has failed on a pool.
 func (t Terms) failed(p Pool, s standing) string {
-	return fmt.Sprintf("NodePool %s did not succeed within %s: %s", p.Name, text(t.Timeout),
+	return fmt.Sprintf("NodePool %s did not succeed within %s: %s", p.Name, durationText(t.Timeout),
 		t.state(p, s, "Karpenter has created none: check that the pods fit the pool in this revision"))
 }
 
 // state describes the progress of a pool. The guess is used if the reason for missing nodes is
 // unknown.
 func (t Terms) state(p Pool, s standing, guess string) string {
-	parts := []string{fmt.Sprintf("%d of %d new nodes have been ready for %s", min(s.good, s.need), s.need, text(t.Stable))}
+	parts := []string{fmt.Sprintf("%d of %d new nodes have been ready for %s", min(s.good, s.need), s.need, durationText(t.Stable))}
 	add := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(s.ready, "ready for less than "+text(t.Stable))
-	add(s.coming, "with a machine that has not joined or is not ready"+named(p.New))
+	add(s.ready, "ready for less than "+durationText(t.Stable))
+	add(s.coming, "with a machine that has not joined or is not ready"+listMissing(p.New))
 	add(s.asked, "without a machine yet")
 	add(s.unmade, "not created yet")
 	add(p.Lost, "ready before but gone now")
@@ -60,8 +60,8 @@ func (p Pool) why(s standing, guess string) string {
 	return ""
 }
 
-// named lists the nodes that have not joined or are not ready, in parentheses.
-func named(made []Node) string {
+// listMissing lists the nodes that have not joined or are not ready, in parentheses.
+func listMissing(made []Node) string {
 	var names []string
 	for _, n := range made {
 		if n.State == Joining || n.State == Unready {
@@ -74,4 +74,4 @@ func named(made []Node) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-func text(d time.Duration) string { return schedule.WriteDuration(d) }
+func durationText(d time.Duration) string { return schedule.WriteDuration(d) }

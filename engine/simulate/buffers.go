@@ -102,7 +102,7 @@ func (w *cluster) reserve(ctx context.Context) error {
 	w.workloads = w.workloads[:len(w.workloads)-w.spare.loads]
 	w.spare = spare{cache: virtualpods.NewVirtualPodCache(w.store)}
 	controller := capacitybuffer.NewController(w.store, untriggered{}, w.spare.cache)
-	ctx = settings(ctx)
+	ctx = withSettings(ctx)
 	for _, name := range slices.Sorted(maps.Keys(w.store.Buffers)) {
 		key := client.ObjectKeyFromObject(w.store.Buffers[name])
 		_, err := controller.Reconcile(ctx, reconcile.Request{NamespacedName: key})
@@ -132,11 +132,11 @@ func (w *cluster) reserve(ctx context.Context) error {
 		b := w.store.Buffers[pod.Namespace+"/"+pod.Annotations[autoscalingv1beta1.BufferNameAnnotation]]
 		if name := bufferName(b); name != last {
 			last = name
-			w.workloads = append(w.workloads, Workload{Name: plain(name), Pod: *pod})
+			w.workloads = append(w.workloads, Workload{Name: escapeLine(name), Pod: *pod})
 			w.spare.loads++
 		}
 		pod.CreationTimestamp = metav1.Time{} // so that pods of one size are planned in the order of their ids
-		w.of[pod.UID] = len(w.workloads) - 1
+		w.workloadOf[pod.UID] = len(w.workloads) - 1
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (w *cluster) spareOf(nodes []Node) (total Spare, notes []string) {
 	}
 	count := func(pods []*corev1.Pod, buffer int) (n int) {
 		for _, pod := range pods {
-			if w.of[pod.UID] == len(w.workloads)-w.spare.loads+buffer {
+			if w.workloadOf[pod.UID] == len(w.workloads)-w.spare.loads+buffer {
 				n++
 			}
 		}

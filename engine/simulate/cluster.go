@@ -52,28 +52,28 @@ type cluster struct {
 	daemons         []*corev1.Pod
 	workloads       []Workload
 	pods            []*corev1.Pod
-	numbered        int                  // number of pods created so far
-	of              map[types.UID]int    // index of the workload of each pod
-	bars            map[types.UID]string // reasons why pods get no node of any pool
+	podCount        int                  // number of pods created so far
+	workloadOf      map[types.UID]int    // index of the workload of each pod
+	podReasons      map[types.UID]string // reasons why pods get no node of any pool
 	made            []*simNode           // nodes in the order of their creation
-	named           int                  // number of nodes created so far
+	nodeCount       int                  // number of nodes created so far
 	clock           clock.Clock
-	others          []string   // nodes without a NodeClaim
+	unclaimed       []string   // nodes without a NodeClaim
 	last            planErrors // Karpenter's errors in the last pass
-	many            int        // the number of pods from which pack is used
+	packFrom        int        // the number of pods from which pack is used
 	shortfalls      []Shortfall
 	notes           []string
 	spare           spare           // pods of CapacityBuffers
 	presumed        string          // a note on LKE's own DaemonSets
-	anew            bool            // see Input
+	uncached        bool            // see Input
 	ungated         bool            // Karpenter ignores NodeOverlays
 	edited          map[string]bool // classes that a change creates or edits, which may be unready before it
 	broken          map[string]bool // classes that are not ready
 }
 
-// settings returns a context with the settings that the controller has by default, without those that matter only
+// withSettings returns a context with the settings that the controller has by default, without those that matter only
 // if time passes.
-func settings(ctx context.Context) context.Context {
+func withSettings(ctx context.Context) context.Context {
 	gates := options.DefaultFeatureGates()
 	gates.CapacityBuffer = true
 	ctx = injection.WithControllerName(log.IntoContext(ctx, logging.NopLogger), "simulate")
@@ -88,14 +88,14 @@ func settings(ctx context.Context) context.Context {
 
 func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
-	w.workloads, w.anew = slices.Clone(in.Workloads), in.anew
+	w.workloads, w.uncached = slices.Clone(in.Workloads), in.uncached
 	for i := range w.workloads {
-		w.workloads[i].Name = plain(w.workloads[i].Name)
+		w.workloads[i].Name = escapeLine(w.workloads[i].Name)
 	}
 	if err := w.declare(in.Objects); err != nil {
 		return nil, err
 	}
-	w.admit(ctx)
+	w.admitPools(ctx)
 	if err := w.overlay(ctx); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cluster {
 	tier = cmp.Or(tier, catalog.Standard)
 	w := &cluster{store: newStore(), types: instancetype.New(prices, region, tier), mode: mode.Of(tier),
-		of: map[types.UID]int{}, bars: map[types.UID]string{}, clock: clock.RealClock{}}
+		workloadOf: map[types.UID]int{}, podReasons: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Orders: w.mode.Orders(w.store, w.types),
 		Limits: limits.NewEnforcer(w.store, w.store, w.types),
@@ -177,8 +177,8 @@ func (w *cluster) declare(objects []map[string]any) error {
 	return err
 }
 
-// admit finds the usable pools, and notes why the others are not used.
-func (w *cluster) admit(ctx context.Context) {
+// admitPools finds the usable pools, and notes why the others are not used.
+func (w *cluster) admitPools(ctx context.Context) {
 	for _, class := range sorted(w.store.Classes) {
 		if found := class.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady); w.edited[class.Name] && found.IsFalse() {
 			continue // it has the conditions that the cluster reports
@@ -217,7 +217,7 @@ func (w *cluster) overlay(ctx context.Context) error {
 	}
 	overlaid := nodeoverlay.NewInstanceTypeStore()
 	controller := nodeoverlay.NewController(w.clock, w.store, w.provider, overlaid, state.NewCluster(w.clock, w.store, w.provider))
-	if _, err := controller.Reconcile(settings(ctx), reconcile.Request{}); err != nil {
+	if _, err := controller.Reconcile(withSettings(ctx), reconcile.Request{}); err != nil {
 		return fmt.Errorf("apply NodeOverlays: %w", err)
 	}
 	w.chooser.Overlay = overlaid.ApplyAll
@@ -268,12 +268,12 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 }
 
 func (w *cluster) note(format string, args ...any) {
-	w.notes = append(w.notes, plain(fmt.Sprintf(format, args...)))
+	w.notes = append(w.notes, escapeLine(fmt.Sprintf(format, args...)))
 }
 
 // noteOnce adds a note that several pools have in common.
 func (w *cluster) noteOnce(format string, args ...any) {
-	if !slices.Contains(w.notes, plain(fmt.Sprintf(format, args...))) {
+	if !slices.Contains(w.notes, escapeLine(fmt.Sprintf(format, args...))) {
 		w.note(format, args...)
 	}
 }
@@ -282,7 +282,7 @@ func (w *cluster) noteOnce(format string, args ...any) {
 // the ids have the order of the workloads.
 func (w *cluster) makePods() {
 	for i, load := range w.workloads {
-		w.doubts(load)
+		w.noteAssumptions(load)
 		template := pendingPod(load.Pod)
 		for range load.Pods {
 			w.pods = append(w.pods, w.newPod(template.DeepCopy(), i))
@@ -292,25 +292,25 @@ func (w *cluster) makePods() {
 
 // newPod creates a pod of a workload from its template.
 func (w *cluster) newPod(pod *corev1.Pod, load int) *corev1.Pod {
-	pod.UID = types.UID(fmt.Sprintf("%08d", w.numbered))
-	w.numbered++
+	pod.UID = types.UID(fmt.Sprintf("%08d", w.podCount))
+	w.podCount++
 	pod.Name = "pod-" + string(pod.UID)
 	w.workloads[load].Volumes.To(pod)
-	w.of[pod.UID] = load
-	w.bar(pod, w.workloads[load].Barred)
+	w.workloadOf[pod.UID] = load
+	w.refusePod(pod, w.workloads[load].Barred)
 	return pod
 }
 
-// bar notes why a pod gets no node: the given reason, or one that follows from its spec.
-func (w *cluster) bar(pod *corev1.Pod, why string) {
+// refusePod notes why a pod gets no node: the given reason, or one that follows from its spec.
+func (w *cluster) refusePod(pod *corev1.Pod, why string) {
 	why = cmp.Or(why, barredBy(pod.Spec))
 	if why != "" {
-		w.bars[pod.UID] = why
+		w.podReasons[pod.UID] = why
 	}
 }
 
-// doubts adds notes on fields of a workload that the simulation ignores or assumes.
-func (w *cluster) doubts(load Workload) {
+// noteAssumptions adds notes on fields of a workload that the simulation ignores or assumes.
+func (w *cluster) noteAssumptions(load Workload) {
 	if load.Pod.Spec.NodeName != "" {
 		w.note("%s names a node in nodeName, which is ignored.", load.Name)
 	}
@@ -345,7 +345,7 @@ const maxStatic = 1000
 // makeStatic creates the nodes of static pools, which do not depend on pods. has is the number of nodes that each
 // pool already has.
 func (w *cluster) makeStatic(ctx context.Context, has map[string]int64) error {
-	ctx = settings(ctx)
+	ctx = withSettings(ctx)
 	for _, pool := range w.static {
 		wanted := *pool.Spec.Replicas
 		if wanted > maxStatic {
@@ -373,28 +373,28 @@ func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
 // if it would choose none.
 func (w *cluster) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
 	for { // skip the names of nodes that were read from a cluster
-		name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1)
+		name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.nodeCount+1)
 		if w.store.Nodes[name] == nil {
 			break
 		}
-		w.named++
+		w.nodeCount++
 	}
 	nc.GenerateName, nc.Name, nc.UID = "", name, types.UID(name)
 	chosen, err := w.chooser.Choose(ctx, nc)
 	switch {
 	case cloudprovider.IsInsufficientCapacityError(err), cloudprovider.IsNodeClassNotReadyError(err):
-		return "", sentence(err), nil
+		return "", errorText(err), nil
 	case err != nil:
 		return "", "", fmt.Errorf("choose a plan type for a node of NodePool %s: %w",
 			nc.Labels[karpv1.NodePoolLabelKey], err)
 	}
-	w.named++
+	w.nodeCount++
 	stamps := maps.Clone(nc.Annotations) // they have the hash of the pool
 	maps.Copy(stamps, chosen.Annotations)
 	chosen.Annotations = stamps
 	w.made = append(w.made, &simNode{claim: chosen, node: name, static: static})
 	w.store.Claims = append(w.store.Claims, chosen)
-	w.store.Nodes[name] = nodeOf(chosen)
+	w.store.Nodes[name] = joinedNode(chosen)
 	w.store.Nodes[name].Status.NodeInfo = w.kubelet(chosen)
 	w.attachable(w.store.Nodes[name])
 	return name, "", nil
@@ -407,8 +407,8 @@ func (w *cluster) attachable(node *corev1.Node) {
 	}
 }
 
-// nodeOf returns the Node of a claim as it is after joining.
-func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
+// joinedNode returns the Node of a claim as it is after joining.
+func joinedNode(nc *karpv1.NodeClaim) *corev1.Node {
 	labels := maps.Clone(nc.Labels)
 	labels[corev1.LabelHostname] = nc.Name
 	labels[karpv1.NodeRegisteredLabelKey], labels[karpv1.NodeInitializedLabelKey] = "true", "true"

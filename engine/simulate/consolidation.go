@@ -60,15 +60,15 @@ func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.P
 	now := disrupt.NewClock()
 	w.clock, w.store.Budgets = now, in.Budgets
 	e := &consolidation{cluster: w, now: now, pending: pending, explains: true}
-	e.forget()
+	e.resetCaches()
 	if err := e.scaleDown(ctx, in.Consolidate.Keep); err != nil {
 		return nil, err
 	}
 	return e, e.run(ctx, in.Consolidate.Steps)
 }
 
-// forget discards what earlier steps have learned about nodes.
-func (e *consolidation) forget() {
+// resetCaches discards what earlier steps have learned about nodes.
+func (e *consolidation) resetCaches() {
 	e.out = &Consolidated{Steps: []Move{}, Held: []Kept{}, Notes: []string{}}
 	e.stuck, e.stays = map[string]string{}, map[string]bool{}
 	e.blocked = disrupt.Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
@@ -86,7 +86,7 @@ func (e *consolidation) run(ctx context.Context, most int) error {
 			e.out.Notes = append(e.out.Notes, fmt.Sprintf("The simulation stops after %s; more would follow.", Count(most, "step")))
 			break
 		}
-		if err := e.step(settings(ctx)); err != nil {
+		if err := e.step(withSettings(ctx)); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (e *consolidation) scaleDown(ctx context.Context, keep int) error {
 	}
 	byLoad := make([][]*corev1.Pod, len(e.workloads))
 	for _, pod := range e.pods {
-		byLoad[e.of[pod.UID]] = append(byLoad[e.of[pod.UID]], pod)
+		byLoad[e.workloadOf[pod.UID]] = append(byLoad[e.workloadOf[pod.UID]], pod)
 	}
 	var leave []*corev1.Pod
 	for _, pods := range byLoad {
@@ -142,14 +142,14 @@ func (e *consolidation) remove(pods []*corev1.Pod) {
 // step finds and carries out Karpenter's next command.
 func (e *consolidation) step(ctx context.Context) error {
 	for _, m := range e.made {
-		e.ripen(m)
+		e.setAgedConditions(m)
 	}
 	if e.changed {
 		if err := e.judge(ctx); err != nil {
 			return err
 		}
 	}
-	shown, err := e.shown(ctx, e.waiting())
+	shown, err := e.disruptCluster(ctx, e.waiting())
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func (e *consolidation) step(ctx context.Context) error {
 	return e.carryOut(ctx, found.Command)
 }
 
-// shown returns the cluster for Karpenter's disruption, including the pending pods.
-func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disrupt.Cluster, error) {
+// disruptCluster returns the cluster for Karpenter's disruption, including the pending pods.
+func (e *consolidation) disruptCluster(ctx context.Context, waiting []*corev1.Pod) (disrupt.Cluster, error) {
 	disrupt.CountAllowed(e.store.Budgets, e.pods, e.ready)
 	e.store.Bound[""] = waiting
 	provider := e.offered()
@@ -196,8 +196,8 @@ func (e *consolidation) policies(ctx context.Context, class string) (nodeclaim.C
 	return p, err
 }
 
-// ripen sets the conditions that a node gets after some time.
-func (e *consolidation) ripen(m *simNode) {
+// setAgedConditions sets the conditions that a node gets after some time.
+func (e *consolidation) setAgedConditions(m *simNode) {
 	node := e.store.Nodes[m.node]
 	if len(node.Status.Conditions) > 0 {
 		return
@@ -219,7 +219,7 @@ func (e *consolidation) waiting() []*corev1.Pod {
 	}
 	for _, pod := range e.pending {
 		reason := corev1.PodReasonUnschedulable
-		if e.bars[pod.UID] != "" {
+		if e.podReasons[pod.UID] != "" {
 			reason = corev1.PodReasonSchedulingGated // Karpenter makes no room for such pods
 		}
 		pod.Status = corev1.PodStatus{Conditions: []corev1.PodCondition{{
@@ -293,7 +293,7 @@ func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) 
 	if e.pending, err = e.place(ctx, e.pending); err != nil {
 		return err
 	}
-	if waited > 0 || len(e.spare.pods) > 0 || e.anew {
+	if waited > 0 || len(e.spare.pods) > 0 || e.uncached {
 		clear(e.stays) // pending pods take room
 		return nil
 	}
@@ -334,7 +334,7 @@ func (e *consolidation) revisit(pools map[string]bool) {
 	for node := range e.stays {
 		on := e.store.Bound[node]
 		if len(on) == 0 || pools[e.store.Nodes[node].Labels[karpv1.NodePoolLabelKey]] ||
-			slices.ContainsFunc(on, func(pod *corev1.Pod) bool { return may[e.of[pod.UID]] }) {
+			slices.ContainsFunc(on, func(pod *corev1.Pod) bool { return may[e.workloadOf[pod.UID]] }) {
 			delete(e.stays, node)
 		}
 	}
@@ -348,7 +348,7 @@ func (e *consolidation) fail(ctx context.Context, kind disrupt.Kind, old, fresh 
 			return err
 		}
 	}
-	return e.drop(ctx, fresh)
+	return e.removeNodes(ctx, fresh)
 }
 
 func stuckAs(kind disrupt.Kind, node string) string { return string(kind) + " " + node }
@@ -360,13 +360,13 @@ func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[ty
 		all := slices.Clone(e.store.Bound[m.node])
 		e.store.Unbind(all)
 		for _, pod := range all {
-			if _, moves := e.of[pod.UID]; moves { // other pods, such as those of DaemonSets, go with the node
+			if _, moves := e.workloadOf[pod.UID]; moves { // other pods, such as those of DaemonSets, go with the node
 				e.pending = append(e.pending, pod)
 				pods++
 			}
 		}
 	}
-	if err := e.drop(ctx, old); err != nil {
+	if err := e.removeNodes(ctx, old); err != nil {
 		return 0, err
 	}
 	left := []*corev1.Pod{}
@@ -384,9 +384,9 @@ func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[ty
 	return pods, nil
 }
 
-// drop removes nodes. Limits remember choices until they see the nodes, so that they must see the state before and
+// removeNodes removes nodes. Limits remember choices until they see the nodes, so that they must see the state before and
 // after the removal.
-func (e *consolidation) drop(ctx context.Context, nodes []*simNode) error {
+func (e *consolidation) removeNodes(ctx context.Context, nodes []*simNode) error {
 	if _, err := e.chooser.Limits.Show(ctx); err != nil {
 		return err
 	}
@@ -451,15 +451,15 @@ func (e *consolidation) keptBecause(m *simNode, blocked disrupt.Blocked) string 
 		text = cmp.Or(e.stuck[stuckAs(disrupt.Single, m.node)], e.stuck[stuckAs(disrupt.Multi, m.node)])
 	}
 	if text == "" {
-		text = blocked.Why(m.node, e.store.Pools[m.pool()], reason, e.called)
+		text = blocked.Why(m.node, e.store.Pools[m.pool()], reason, e.workloadName)
 	}
 	return differs + strings.TrimSuffix(text, ".")
 }
 
-// called returns the workload of a pod, in place of the pod's name in the simulation.
-func (e *consolidation) called(object string) string {
+// workloadName returns the workload of a pod, in place of the pod's name in the simulation.
+func (e *consolidation) workloadName(object string) string {
 	if _, uid, ok := strings.Cut(object, "/pod-"); ok {
-		if i, known := e.of[types.UID(uid)]; known {
+		if i, known := e.workloadOf[types.UID(uid)]; known {
 			return "a pod of " + e.workloads[i].Name
 		}
 	}
@@ -512,13 +512,13 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.forget()
+	e.resetCaches()
 	e.changed = true
 	e.dynamic, e.static, e.notes = nil, nil, nil
 	if err := e.redeclare(ctx, head.Objects); err != nil {
 		return nil, err
 	}
-	if err := e.scaleStatic(settings(ctx)); err != nil {
+	if err := e.scaleStatic(withSettings(ctx)); err != nil {
 		return nil, err
 	}
 	if e.pending, err = e.place(ctx, e.pending); err != nil {
@@ -539,7 +539,7 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 	if err := w.declare(objects); err != nil {
 		return err
 	}
-	w.admit(ctx)
+	w.admitPools(ctx)
 	for _, pool := range sorted(old) {
 		if w.store.Pools[pool.Name] == nil {
 			w.store.Pools[pool.Name] = removed(pool)

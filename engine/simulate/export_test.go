@@ -13,7 +13,7 @@ var RunFrom = run
 
 // Anew has nothing remembered from one step of Karpenter to the next.
 func (in Input) Anew() Input {
-	in.anew = true
+	in.uncached = true
 	return in
 }
 
@@ -41,7 +41,7 @@ func ConsolidatedCluster(ctx context.Context, in Input) (Live, error) {
 			live.Attached[pod.UID] = append(live.Attached[pod.UID], ClaimOf(pod.Name, pod.Spec.Volumes[i]))
 		}
 		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "app", Controller: ptr.To(true),
-			UID: types.UID(e.workloads[e.of[pod.UID]].Name)}}
+			UID: types.UID(e.workloads[e.workloadOf[pod.UID]].Name)}}
 		live.Pods = append(live.Pods, pod)
 	}
 	return live, nil

@@ -59,10 +59,10 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 		return nil, fmt.Errorf("%d pods are pending, more than the %d that can be simulated", len(pending), MaxPods)
 	}
 	for i, pod := range pending {
-		w.of[pod.UID] = i
-		w.bar(pod, "")
+		w.workloadOf[pod.UID] = i
+		w.refusePod(pod, "")
 	}
-	w.pods, w.many = pending, manyPods
+	w.pods, w.packFrom = pending, manyPods
 	tally, err := w.chooser.Limits.Show(ctx)
 	if err != nil {
 		return nil, err
@@ -118,10 +118,10 @@ func newLive(in Live) (*cluster, []refusing) {
 	}
 	for name := range w.store.Nodes {
 		if !joined[name] {
-			w.others = append(w.others, name)
+			w.unclaimed = append(w.unclaimed, name)
 		}
 	}
-	slices.Sort(w.others)
+	slices.Sort(w.unclaimed)
 	w.addDaemonSets(in.Daemons)
 	return w, w.admitLive(in.Pools, said)
 }

@@ -233,7 +233,7 @@ func disrupted(ctx context.Context, in Live, now time.Time, gate bool, kept clas
 	if err := e.redeclare(ctx, objects); err != nil {
 		return nil, err
 	}
-	if err := e.scaleStatic(settings(ctx)); err != nil {
+	if err := e.scaleStatic(withSettings(ctx)); err != nil {
 		return nil, err
 	}
 	if e.pending, err = e.place(ctx, e.pending); err != nil {
@@ -278,14 +278,14 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 	}
 	linode.Register()
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
-	w.many = manyPods
+	w.packFrom = manyPods
 	w.addDaemonSets(in.Daemons)
 	e := &consolidation{cluster: w, now: disrupt.ClockAt(now), ready: in.ready}
 	w.clock = e.now
 	for _, budget := range in.Budgets {
 		w.store.Budgets = append(w.store.Budgets, budget.DeepCopy()) // what they allow is counted anew
 	}
-	e.forget()
+	e.resetCaches()
 	nodes := map[string]*corev1.Node{}
 	for _, node := range in.Nodes {
 		nodes[node.Name] = node
@@ -303,10 +303,10 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 		if !joined[node.Name] && node.DeletionTimestamp.IsZero() {
 			w.store.Nodes[node.Name] = node.DeepCopy()
 			w.attachable(node)
-			w.others = append(w.others, node.Name)
+			w.unclaimed = append(w.unclaimed, node.Name)
 		}
 	}
-	slices.Sort(w.others)
+	slices.Sort(w.unclaimed)
 	e.adopt(in)
 	w.store.Templates, w.store.MostSpare = in.Templates, mostSpare
 	return e, nil
@@ -321,7 +321,7 @@ func (e *consolidation) stands(nc *karpv1.NodeClaim, node *corev1.Node) {
 	e.attachable(node)
 	annotations := node.Annotations
 	node.Status.Conditions = nil
-	e.ripen(m)
+	e.setAgedConditions(m)
 	node.Annotations = annotations
 }
 
@@ -329,12 +329,12 @@ func (e *consolidation) stands(nc *karpv1.NodeClaim, node *corev1.Node) {
 func Joined(nc *karpv1.NodeClaim, node *corev1.Node) *corev1.Node {
 	switch {
 	case node == nil:
-		return nodeOf(nc)
+		return joinedNode(nc)
 	case node.Labels[karpv1.NodeInitializedLabelKey] != "":
 		return node
 	}
 	node = node.DeepCopy()
-	node.Labels, node.Spec.Taints = nodeOf(nc).Labels, nc.Spec.Taints
+	node.Labels, node.Spec.Taints = joinedNode(nc).Labels, nc.Spec.Taints
 	node.Labels[corev1.LabelHostname] = node.Name
 	node.Status.Capacity, node.Status.Allocatable = nc.Status.Capacity, nc.Status.Allocatable
 	return node
@@ -363,8 +363,8 @@ func (e *consolidation) adopt(in Live) {
 			shapes[shape] = load
 			e.workloads = append(e.workloads, Workload{Name: Owner(pod), Pod: *pod})
 		}
-		e.of[pod.UID] = load
-		e.bar(pod, "")
+		e.workloadOf[pod.UID] = load
+		e.refusePod(pod, "")
 		e.pods = append(e.pods, pod)
 		if name := pod.Spec.NodeName; node != nil {
 			pod.Spec.NodeName = ""

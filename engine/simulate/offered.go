@@ -23,7 +23,7 @@ type offered struct {
 }
 
 func (w *cluster) offered() *offered {
-	o := &offered{CloudProvider: w.provider, overlay: w.chooser.Overlay, all: w.anew, has: map[string]map[string]bool{},
+	o := &offered{CloudProvider: w.provider, overlay: w.chooser.Overlay, all: w.uncached, has: map[string]map[string]bool{},
 		known: map[string][]*cloudprovider.InstanceType{}}
 	for _, m := range w.made {
 		if o.has[m.pool()] == nil {

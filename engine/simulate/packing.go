@@ -45,7 +45,7 @@ func (w *cluster) pack(
 	p.templatesOf(offered, without)
 	p.existing(nodes)
 	for _, pod := range pods {
-		p.know(pod)
+		p.cacheRequests(pod)
 	}
 	queue := scheduling.NewQueue(pods, p.data)
 	failed := map[*corev1.Pod]error{}
@@ -62,7 +62,7 @@ func (w *cluster) pack(
 			if err := p.topology.Update(ctx, pod); err != nil {
 				return scheduling.Results{}, err
 			}
-			p.know(pod)
+			p.cacheRequests(pod)
 			queue.Push(pod)
 		} else {
 			delete(failed, pod)
@@ -124,7 +124,7 @@ func preferencesFor(pools []*karpv1.NodePool) (p scheduling.Preferences) {
 func templateOf(pool *karpv1.NodePool, offered []*cloudprovider.InstanceType) *scheduling.NodeClaimTemplate {
 	template := scheduling.NewNodeClaimTemplate(pool)
 	for _, it := range offered {
-		if it.Requirements.Intersects(template.Requirements) == nil && toBeHad(it, template.Requirements) {
+		if it.Requirements.Intersects(template.Requirements) == nil && isAvailable(it, template.Requirements) {
 			template.InstanceTypeOptions = append(template.InstanceTypeOptions, it)
 		}
 	}
@@ -136,7 +136,7 @@ func templateOf(pool *karpv1.NodePool, offered []*cloudprovider.InstanceType) *s
 	return template
 }
 
-func toBeHad(it *cloudprovider.InstanceType, want reqs.Requirements) bool {
+func isAvailable(it *cloudprovider.InstanceType, want reqs.Requirements) bool {
 	for _, group := range it.AllocatableOfferingsList() {
 		for _, o := range group.Offerings {
 			if want.IsCompatible(o.Requirements, reqs.AllowUndefinedWellKnownLabels) {
@@ -166,8 +166,8 @@ func (p *packer) existing(nodes state.StateNodes) {
 	sort.SliceStable(p.nodes, func(i, j int) bool { return p.nodes[i].Name() < p.nodes[j].Name() })
 }
 
-// know caches what a pod requests.
-func (p *packer) know(pod *corev1.Pod) {
+// cacheRequests caches what a pod requests.
+func (p *packer) cacheRequests(pod *corev1.Pod) {
 	requirements := reqs.NewPodRequirements(pod)
 	strict := requirements
 	if reqs.HasPreferredNodeAffinity(pod) {
@@ -200,7 +200,7 @@ func (p *packer) lasting(pod *corev1.Pod) bool {
 
 // try finds a node for a pod. If there is none, it drops the pod's preferences one by one.
 func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
-	shape, simple := p.of[original.UID], p.simple(original)
+	shape, simple := p.workloadOf[original.UID], p.simple(original)
 	if err, known := p.refused[shape]; known && simple {
 		p.sort()
 		return err
@@ -226,7 +226,7 @@ func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
 		if err := p.topology.Update(ctx, pod); err != nil {
 			return err
 		}
-		p.know(pod)
+		p.cacheRequests(pod)
 	}
 }
 
@@ -263,7 +263,7 @@ func (p *packer) add(ctx context.Context, pod *corev1.Pod, shape int) error {
 	if len(p.templates) == 0 {
 		return errors.New("nodepool requirements filtered out all available instance types")
 	}
-	return p.open(ctx, pod, data)
+	return p.planNode(ctx, pod, data)
 }
 
 // sort sorts the planned nodes into the order in which pods try them. It is not stable, and must therefore run as
@@ -272,8 +272,8 @@ func (p *packer) sort() {
 	sort.Slice(p.claims, func(a, b int) bool { return len(p.claims[a].Pods) < len(p.claims[b].Pods) })
 }
 
-// open plans a new node for a pod.
-func (p *packer) open(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData) error {
+// planNode plans a new node for a pod.
+func (p *packer) planNode(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData) error {
 	var refusals error
 	for _, template := range p.templates {
 		its, err := withinLimits(template, p.remaining[template.NodePoolName])

@@ -37,7 +37,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 	found := planErrors{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
 	var asking []*corev1.Pod
 	for _, pod := range pending {
-		if why := w.bars[pod.UID]; why != "" {
+		if why := w.podReasons[pod.UID]; why != "" {
 			found.refused[pod.UID] = Reason{Text: why}
 			continue
 		}
@@ -92,7 +92,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 		for uid, l := range left {
 			found.refused[uid] = (Reason{Pool: claim.NodePoolName, Text: l.Why})
 			if l.Never {
-				w.bars[uid] = l.Why
+				w.podReasons[uid] = l.Why
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without pool
 	if err != nil {
 		return none, err
 	}
-	if len(pending) >= w.many {
+	if len(pending) >= w.packFrom {
 		return w.pack(ctx, nodes, topology, offered, without, slices.Clone(pending))
 	}
 	s := scheduling.NewScheduler(ctx, w.store, w.dynamic, cluster, nodes, topology, offered, w.copies(), without,
@@ -165,7 +165,7 @@ func (w *cluster) copies() (daemons []*corev1.Pod) {
 // karpenterState builds Karpenter's state of the existing nodes.
 func (w *cluster) karpenterState(ctx context.Context) (*state.Cluster, error) {
 	cluster := state.NewCluster(w.clock, w.store, w.provider)
-	nodes := slices.Clone(w.others)
+	nodes := slices.Clone(w.unclaimed)
 	for _, m := range w.made {
 		cluster.UpdateNodeClaim(m.claim)
 		nodes = append(nodes, m.node)

@@ -29,7 +29,7 @@ func pendingPod(like corev1.Pod) *corev1.Pod {
 	pod.Status, pod.Spec.NodeName, pod.Spec.Volumes = corev1.PodStatus{}, "", nil
 	DefaultPod(&pod.Spec)
 	if terms := termsOf(pod.Spec); terms != nil && barredBy(pod.Spec) == "" {
-		*terms = slices.DeleteFunc(*terms, forNone)
+		*terms = slices.DeleteFunc(*terms, isEmptyTerm)
 	}
 	return pod
 }
@@ -128,7 +128,7 @@ func barredBy(spec corev1.PodSpec) string {
 		return fmt.Sprintf("the scheduling gate %s blocks it.", spec.SchedulingGates[0].Name)
 	}
 	if terms := termsOf(spec); terms != nil && !slices.ContainsFunc(*terms, func(t corev1.NodeSelectorTerm) bool {
-		return !forNone(t)
+		return !isEmptyTerm(t)
 	}) {
 		return "its nodeSelectorTerms match no node, because an empty term matches none."
 	}
@@ -144,8 +144,10 @@ func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
 	return nil
 }
 
-// forNone reports whether a term is empty: such a term matches no node in Kubernetes, but any node in Karpenter.
-func forNone(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
+// isEmptyTerm reports whether a term is empty: such a term matches no node in Kubernetes, but any node in Karpenter.
+func isEmptyTerm(t corev1.NodeSelectorTerm) bool {
+	return len(t.MatchExpressions)+len(t.MatchFields) == 0
+}
 
 // ambiguousTopology returns a topology key of the pods that may have several values before there are nodes; "" if
 // there is none.
@@ -317,7 +319,7 @@ func checkSpread(c corev1.TopologySpreadConstraint) error {
 	_, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
 	switch {
 	case err != nil:
-		return errors.New(plain(err.Error()))
+		return errors.New(escapeLine(err.Error()))
 	case c.MaxSkew < 1:
 		return fmt.Errorf("maxSkew is %d, but must be more than zero", c.MaxSkew)
 	case c.TopologyKey == "":
@@ -396,7 +398,7 @@ func checkPodAffinity(a *corev1.Affinity) error {
 	for _, term := range AffinityTerms(a) {
 		for _, selector := range []*metav1.LabelSelector{term.LabelSelector, term.NamespaceSelector} {
 			if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-				return errors.New("its affinity to pods: " + plain(err.Error()))
+				return errors.New("its affinity to pods: " + escapeLine(err.Error()))
 			}
 		}
 		if term.TopologyKey == "" {

@@ -84,10 +84,10 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	if reason, refused := e.last.refused[pod.UID]; refused {
 		reasons = []Reason{e.choice(pod, reason)}
 	} else {
-		reasons = e.byPool(settings(ctx), pod, e.last.errors[pod.UID])
+		reasons = e.byPool(withSettings(ctx), pod, e.last.errors[pod.UID])
 	}
 	for i := range reasons {
-		reasons[i].Text = plain(reasons[i].Text)
+		reasons[i].Text = escapeLine(reasons[i].Text)
 	}
 	return reasons
 }
@@ -131,7 +131,7 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 }
 
 // unpaired is Karpenter's error if its pool is unknown.
-func unpaired(err error) []Reason { return []Reason{{Text: sentence(err)}} }
+func unpaired(err error) []Reason { return []Reason{{Text: errorText(err)}} }
 
 func aboutLimits(err error) bool {
 	text := err.Error()
@@ -146,19 +146,19 @@ func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) st
 	case aboutLimits(err):
 		return e.limit(pool, pod, err)
 	case strings.HasPrefix(text, "did not tolerate taint"):
-		return cmp.Or(untolerated(pool, pod), sentence(err))
+		return cmp.Or(untolerated(pool, pod), errorText(err))
 	case strings.HasPrefix(text, "incompatible requirements"):
-		return cmp.Or(incompatible(pool, pod), sentence(err))
+		return cmp.Or(incompatible(pool, pod), errorText(err))
 	case strings.HasPrefix(text, "unsatisfiable topology constraint"):
 		return spread(pod)
 	case strings.HasPrefix(text, "no instance type"):
 		return e.size(pool, pod, err)
 	}
-	return sentence(err)
+	return errorText(err)
 }
 
-// sentence returns the text of an error without Karpenter's internal details.
-func sentence(err error) string {
+// errorText returns the text of an error without Karpenter's internal details.
+func errorText(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ", requirements=")
 	text = strings.TrimPrefix(text, "insufficient capacity, ")
 	return strings.TrimSuffix(text, ".") + "."
@@ -272,7 +272,7 @@ func spread(pod *corev1.Pod) string {
 func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	want, ok := instancetype.ForPod(pool, pod)
 	if !ok {
-		return sentence(err)
+		return errorText(err)
 	}
 	asked := resources.RequestsForPods(pod)
 	allowed := instancetype.Candidates(e.types.List(), want, nil)

@@ -166,7 +166,7 @@ func (w *cluster) node(m *simNode) Node {
 	}
 	on := map[int][]*corev1.Pod{}
 	for _, pod := range w.podsOn(m.claim.Name) {
-		on[w.of[pod.UID]] = append(on[w.of[pod.UID]], pod)
+		on[w.workloadOf[pod.UID]] = append(on[w.workloadOf[pod.UID]], pod)
 	}
 	for i, load := range w.workloads {
 		if pods := on[i]; len(pods) > 0 {
@@ -222,7 +222,7 @@ func (w *cluster) refusals(ctx context.Context, pending []*corev1.Pod) ([]Refusa
 		if err != nil {
 			return nil, err
 		}
-		load := w.workloads[w.of[pod.UID]].Name
+		load := w.workloads[w.workloadOf[pod.UID]].Name
 		i, known := at[load+"\x00"+string(text)]
 		if !known {
 			i = len(list)

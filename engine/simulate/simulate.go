@@ -43,7 +43,7 @@ type Input struct {
 	// Consolidate also simulates consolidation; nil disables it.
 	Consolidate *Consolidation
 
-	anew bool // set by tests: keep nothing from one step to the next
+	uncached bool // set by tests: keep nothing from one step to the next
 }
 
 // Pods are the pods of a cluster, with the objects that affect them.
@@ -120,7 +120,7 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 	if err != nil {
 		return nil, nil, err
 	}
-	w.many = many
+	w.packFrom = many
 	if err := w.makeStatic(ctx, nil); err != nil {
 		return nil, nil, err
 	}

@@ -25,29 +25,29 @@ func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed boo
 	failed := map[int]bool{} // workloads whose next pod has no node: then their other pods have none either
 	for _, pod := range pending {
 		overNodes := spreadsOverNodes(pod)
-		if len(overNodes) == 0 || w.bars[pod.UID] != "" || failed[w.of[pod.UID]] {
+		if len(overNodes) == 0 || w.podReasons[pod.UID] != "" || failed[w.workloadOf[pod.UID]] {
 			continue
 		}
 		nodes := w.evenNodes(pod, overNodes)
 		if len(nodes) == 0 {
-			failed[w.of[pod.UID]] = true
+			failed[w.workloadOf[pod.UID]] = true
 			continue
 		}
 		if known == nil {
-			if known, err = w.karpenterState(settings(ctx)); err != nil {
+			if known, err = w.karpenterState(withSettings(ctx)); err != nil {
 				return placed, err
 			}
 		}
-		node, err := w.fits(settings(ctx), known, pod, nodes)
+		node, err := w.fits(withSettings(ctx), known, pod, nodes)
 		if err != nil {
 			return placed, err
 		}
-		failed[w.of[pod.UID]] = node == ""
+		failed[w.workloadOf[pod.UID]] = node == ""
 		if node == "" {
 			continue
 		}
 		w.store.Bind(pod, node)
-		if err := known.UpdatePod(settings(ctx), pod); err != nil {
+		if err := known.UpdatePod(withSettings(ctx), pod); err != nil {
 			return placed, err
 		}
 		placed = true

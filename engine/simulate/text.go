@@ -59,7 +59,7 @@ func (r Report) Changed() bool {
 // Text returns the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", plain(r.Target), Count(r.Head.Asked-r.Head.Spare.Pods, "pod"))
+	fmt.Fprintf(&b, "%s: %s", escapeLine(r.Target), Count(r.Head.Asked-r.Head.Spare.Pods, "pod"))
 	if n := r.Head.Spare.Pods; n > 0 {
 		fmt.Fprintf(&b, " and %d of buffers", n)
 	}
@@ -259,7 +259,7 @@ func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 			thousandths(s.Peak.Hourly))
 	}
 	if s.Refused > 0 {
-		fmt.Fprintf(b, "At the end, %s unschedulable.\n", are(s.Refused, "pod"))
+		fmt.Fprintf(b, "At the end, %s unschedulable.\n", countAre(s.Refused, "pod"))
 	}
 	if len(s.Held) > 0 {
 		b.WriteString("\nWhy the other nodes stay:\n")
@@ -331,8 +331,8 @@ func moves(n int) string {
 	return fmt.Sprintf("%d pods move", n)
 }
 
-// are counts objects, and adds the verb: "1 pod is", "2 pods are".
-func are(n int, what string) string {
+// countAre counts objects, and adds the verb: "1 pod is", "2 pods are".
+func countAre(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " is"
 	}
@@ -427,9 +427,9 @@ func aligned(rows [][]string) string {
 // breaks are line breaks, and the marker that a GitHub runner interprets anywhere in a line.
 var breaks = strings.NewReplacer("\n", `\u000a`, "\r", `\u000d`, "\u2028", `\u2028`, "##[", `\u0023#[`)
 
-// plain escapes text so that it stays on its line and a GitHub runner does not take it for a command, even at the start of a
+// escapeLine escapes text so that it stays on its line and a GitHub runner does not take it for a command, even at the start of a
 // line.
-func plain(text string) string {
+func escapeLine(text string) string {
 	text = breaks.Replace(text)
 	if rest := strings.TrimLeft(text, " \t"); strings.HasPrefix(rest, "::") {
 		return `\u003a` + rest[1:]

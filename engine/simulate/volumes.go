@@ -131,14 +131,14 @@ func (x *VolumeIndex) Ready(ctx context.Context, pod *corev1.Pod) (*ClaimWait, e
 			_, err = topology.GetRequirements(ctx, one)
 		}
 		if err != nil {
-			return &ClaimWait{x.why(client.ObjectKey{Namespace: pod.Namespace, Name: name}), name}, err
+			return &ClaimWait{x.problemOf(client.ObjectKey{Namespace: pod.Namespace, Name: name}), name}, err
 		}
 	}
 	return nil, nil
 }
 
-// why returns the problem of a claim that Karpenter does not accept.
-func (x *VolumeIndex) why(key client.ObjectKey) ClaimProblem {
+// problemOf returns the problem of a claim that Karpenter does not accept.
+func (x *VolumeIndex) problemOf(key client.ObjectKey) ClaimProblem {
 	switch claim := x.claims[key]; {
 	case claim == nil:
 		return ClaimMissing

@@ -26,8 +26,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// named reports whether the run names pods, and not only a snapshot that has some.
-func (t *trying) named() bool { return len(t.run.Pods)+len(t.run.Workloads) > 0 }
+// hasPods reports whether the run names pods, and not only a snapshot that has some.
+func (t *trying) hasPods() bool { return len(t.run.Pods)+len(t.run.Workloads) > 0 }
 
 // simulate simulates the pods of the run with a configuration.
 func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Result, error) {
@@ -37,7 +37,7 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 		return simulate.Result{}, err
 	}
 	t.note(found.Notes)
-	in.Pods, in.AssumeLKE = found.Pods, t.named() && !t.run.NoLKEDaemonSets
+	in.Pods, in.AssumeLKE = found.Pods, t.hasPods() && !t.run.NoLKEDaemonSets
 	if len(in.Workloads) == 0 {
 		return simulate.Result{}, errors.New("the sources of the run contain no pods, so it would check nothing")
 	}
@@ -46,7 +46,7 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 
 // pods returns those that the run names, or else those of its snapshot.
 func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
-	if !t.named() {
+	if !t.hasPods() {
 		if found, err = t.snapshot.PodsFor(in); err != nil {
 			err = fmt.Errorf("snapshot %s: %w", t.run.Snapshot, err)
 		}
@@ -164,7 +164,7 @@ func (t *trying) change(ctx context.Context, base compile.Result) (plan.Plan, er
 	case t.snapshot != nil:
 		tie := compare.Tie{Cluster: t.head.Cluster, Other: base.Cluster.Name, Place: "snapshot " + t.run.Snapshot}
 		return compare.RevisionsOn(ctx, base, t.head, compare.Tied(t.snapshot.View(), tie), t.prices, t.at)
-	case t.named():
+	case t.hasPods():
 		before, err := t.simulate(ctx, base)
 		if err != nil {
 			return plan.Plan{}, fmt.Errorf("simulate the pods: %w", err)

@@ -146,7 +146,7 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 	for name, why := range compile.NullReasons(alone) {
 		known["cost"].Nulls[strings.TrimPrefix(name, "cost.")] = why
 	}
-	if t.named() || t.run.Base == "" && t.snapshot != nil {
+	if t.hasPods() || t.run.Base == "" && t.snapshot != nil {
 		if alone.After.FloorUnknown {
 			return nil, t.fail("Cannot simulate the pods", errors.New("a pool with replicas allows only plan types whose price or size "+
 				"is unknown, so its nodes are not simulated; to update the catalogue, run \"lkeplan catalog refresh\""))

@@ -88,16 +88,16 @@ func (g Group) unlike(t Traits) (fields []string) {
 // outOfStep returns the names of fields that differ and can be corrected in place.
 func (g Group) outOfStep(t Traits) (fields []string) {
 	fields = g.unlike(t)
-	switch have := lowered(t.Tags); {
-	case slices.Equal(lowered(append(slices.Clone(g.Tags), Mark)), have):
-	case slices.Equal(lowered(g.Tags), have):
+	switch have := comparableTags(t.Tags); {
+	case slices.Equal(comparableTags(append(slices.Clone(g.Tags), Mark)), have):
+	case slices.Equal(comparableTags(g.Tags), have):
 		fields = append(fields, mark)
 	default:
 		fields = append(fields, "tags")
 	}
 	if labels := g.PoolLabels(); len(labels)+len(t.Labels) > 0 && !maps.Equal(labels, t.Labels) {
 		field := inPlaceLabels
-		if !maps.Equal(g.others(labels), g.others(t.Labels)) {
+		if !maps.Equal(g.otherLabels(labels), g.otherLabels(t.Labels)) {
 			field = "labels"
 		}
 		fields = append(fields, field)
@@ -118,8 +118,8 @@ const inPlaceLabels = "labels in place"
 // wrong with it.
 func (c Correction) Intended() bool { return len(c.Fields) == 1 && c.Fields[0] == inPlaceLabels }
 
-// others returns the labels that do not change in place.
-func (g Group) others(labels map[string]string) map[string]string {
+// otherLabels returns the labels that do not change in place.
+func (g Group) otherLabels(labels map[string]string) map[string]string {
 	others := maps.Clone(labels)
 	maps.DeleteFunc(others, func(key, _ string) bool { _, ok := g.InPlace[key]; return ok })
 	return others
@@ -132,8 +132,8 @@ const mark = "mark"
 // Unmarked reports whether the pool only lacks Mark.
 func (c Correction) Unmarked() bool { return len(c.Fields) == 1 && c.Fields[0] == mark }
 
-// lowered returns tags in a form in which they can be compared as LKE does: in any order and case.
-func lowered(tags []string) []string {
+// comparableTags returns tags in a form in which they can be compared as LKE does: in any order and case.
+func comparableTags(tags []string) []string {
 	var out []string
 	for _, tag := range tags {
 		out = append(out, strings.ToLower(tag))
@@ -148,7 +148,7 @@ func sortedTaints(taints []Taint) []Taint {
 	})
 }
 
-func marked(p Pool) bool { return slices.Contains(lowered(p.Tags), Mark) }
+func marked(p Pool) bool { return slices.Contains(comparableTags(p.Tags), Mark) }
 
 // correct compares the group's pools with the group, and adds corrections.
 func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {

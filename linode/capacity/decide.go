@@ -132,7 +132,7 @@ type Bind struct {
 // and Binds count as started; Memory.Finish and Memory.Bound end them.
 func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	d := Decision{Memory: memory.after(view, now)}
-	s := &scene{
+	s := &input{
 		View: view, owner: map[int]Claim{}, listed: map[int]bool{}, living: map[string]bool{}, memory: &d.Memory,
 		policy: policy, now: now, listedLate: map[int]time.Time{},
 	}
@@ -157,14 +157,14 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 			d.Works = append(d.Works, work)
 		}
 	}
-	s.forget()
+	s.forgetFailures()
 	s.drainUnowned(&d, groups, memory)
 	s.reportUnowned(&d, memory)
 	s.findLost(&d, memory)
-	s.lookAfter(&d, memory)
+	s.findOffline(&d, memory)
 	s.confirmGone(&d)
 	d.Full = slices.DeleteFunc(d.Full, func(uid string) bool { return !d.Memory.report(memory, uid) })
-	d.begin(view, now)
+	d.markStarted(view, now)
 	d.pollIn(policy, now)
 	return d
 }
@@ -174,7 +174,7 @@ const reverted = 10 * time.Second
 
 // rebind stores the machines of claims again that have lost their provider id, because a user has restored an older
 // state or has overwritten a newer one.
-func (s *scene) rebind(d *Decision) {
+func (s *input) rebind(d *Decision) {
 	groups := map[int]string{}
 	for _, p := range s.Pools {
 		for _, slot := range p.Slots {
@@ -199,8 +199,8 @@ func (s *scene) rebind(d *Decision) {
 	}
 }
 
-// begin removes the works of groups that have a Work in progress, and marks the others as started.
-func (d *Decision) begin(view View, now time.Time) {
+// markStarted removes the works of groups that have a Work in progress, and marks the others as started.
+func (d *Decision) markStarted(view View, now time.Time) {
 	m := &d.Memory
 	poolOf := map[string]int{}
 	for _, p := range view.Pools {
@@ -216,7 +216,7 @@ func (d *Decision) begin(view View, now time.Time) {
 		}
 		g.busy = true
 		m.groups[w.Key] = g
-		m.asked.send(w, poolOf, now)
+		m.calls.send(w, poolOf, now)
 		begun = append(begun, w)
 	}
 	d.Works = begun

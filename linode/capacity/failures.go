@@ -37,7 +37,7 @@ func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 // to show. It is by LKE's clock, as in the answers to lists, so that an old failure never seems to be about a new
 // slot, independent of our clock and of the duration of an answer. The first view of a process may show slots of
 // any age, so that only later failures are about them. It is zero if that answer had no time.
-func (s *scene) before(old Memory) time.Time {
+func (s *input) before(old Memory) time.Time {
 	if old.started.IsZero() {
 		return s.Shown
 	}
@@ -46,7 +46,7 @@ func (s *scene) before(old Memory) time.Time {
 
 // explain finds the slots of a group that LKE has reported as failed. Each failure explains one slot of its pool:
 // the one that was requested last before it.
-func (s *scene) explain(g *group, old Memory) {
+func (s *input) explain(g *group, old Memory) {
 	for _, p := range g.pools {
 		var doubtful []Slot
 		for _, slot := range g.empty {
@@ -86,9 +86,9 @@ func (s *scene) explain(g *group, old Memory) {
 	}
 }
 
-// forget forgets the failures that have explained a slot and cannot explain another one, because all existing slots
+// forgetFailures forgets the failures that have explained a slot and cannot explain another one, because all existing slots
 // were requested later.
-func (s *scene) forget() {
+func (s *input) forgetFailures() {
 	var oldest []time.Time
 	for _, after := range s.memory.notBefore {
 		oldest = append(oldest, after)
@@ -104,7 +104,7 @@ func (s *scene) forget() {
 }
 
 // failures returns the failures of the view, oldest first.
-func (s *scene) failures() []Failure {
+func (s *input) failures() []Failure {
 	return slices.SortedFunc(slices.Values(s.Failures), func(a, b Failure) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
 	})

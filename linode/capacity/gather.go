@@ -7,7 +7,7 @@ import (
 )
 
 // input is the input of one decision: the view, together with what Memory knows of it.
-type scene struct {
+type input struct {
 	View
 	claims []Claim         // completed with what Memory knows
 	owner  map[int]Claim   // by instance
@@ -41,7 +41,7 @@ type group struct {
 
 // gather sorts claims and slots into groups, in the order of their keys, and records since when each claim asks. Slots
 // of pools that are not ours count only if a claim owns them.
-func (s *scene) gather(old Memory) []*group {
+func (s *input) gather(old Memory) []*group {
 	byKey := map[string]*group{}
 	at := func(key string) *group {
 		if byKey[key] == nil {
@@ -68,12 +68,12 @@ func (s *scene) gather(old Memory) []*group {
 		}
 	}
 	for _, p := range s.Pools {
-		g := at(s.keyOf(p, byKey))
+		g := at(s.groupKey(p, byKey))
 		g.pools = append(g.pools, p)
 		if g.key == p.Group+closed {
 			g.shape = byKey[p.Group].spec
 		}
-		if p.Group != "" && !s.memory.asked.pools[p.ID].mayGo(s.now) {
+		if p.Group != "" && !s.memory.calls.pools[p.ID].mayGo(s.now) {
 			g.hidden += s.fresh(p)
 			if s.overdue(p) > 0 {
 				g.neverListed = append(g.neverListed, p)
@@ -106,9 +106,9 @@ func (g *group) sort() {
 // they cannot be corrected, their nodes drift.
 const closed = " closed"
 
-// keyOf returns the key of the group that a pool belongs to. A pool whose tag was removed is recognized by its
+// groupKey returns the key of the group that a pool belongs to. A pool whose tag was removed is recognized by its
 // nodes.
-func (s *scene) keyOf(p Pool, groups map[string]*group) string {
+func (s *input) groupKey(p Pool, groups map[string]*group) string {
 	if p.Group != "" {
 		if g := groups[p.Group]; g != nil && g.spec.Plan != "" && p.Plan != "" && !g.spec.CanHold(p.Traits) {
 			return p.Group + closed
@@ -127,8 +127,8 @@ func (s *scene) keyOf(p Pool, groups map[string]*group) string {
 func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) }
 
 // place adds one slot of a pool to the group.
-func (g *group) place(s *scene, p Pool, slot Slot) {
-	asked := &s.memory.asked
+func (g *group) place(s *input, p Pool, slot Slot) {
+	asked := &s.memory.calls
 	going := asked.pools[p.ID].mayGo(s.now) // the slot would be deleted with its pool
 	mayAsk := !going && asked.slots[slot.ID].mayAsk(s.now)
 	if claim, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
@@ -193,7 +193,7 @@ const forgotten = time.Hour
 
 // rememberNodes remembers which instances had a registered Node: while they are listed, and for at least an hour,
 // because a list may lack some of them.
-func (s *scene) rememberNodes(old Memory) {
+func (s *input) rememberNodes(old Memory) {
 	for instance, n := range s.Nodes {
 		s.living[n.Slot] = n.Slot != "" && !n.Leaving && (n.Ready || s.owner[instance].Maintained)
 	}

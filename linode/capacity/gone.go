@@ -18,7 +18,7 @@ const (
 
 // rememberPools remembers which pool lists each machine. For machines of claims it remembers the pool that listed
 // them last.
-func (s *scene) rememberPools(old Memory) {
+func (s *input) rememberPools(old Memory) {
 	for _, c := range s.claims {
 		if pool, ok := old.lastSeen[c.Instance]; ok && c.Instance != 0 {
 			s.memory.lastSeen[c.Instance] = pool
@@ -38,7 +38,7 @@ func (s *scene) rememberPools(old Memory) {
 // in the pool that listed it last, or, if no list ever did, in any pool that can be the claim's.
 //
 // Unverified: that a slot which was listed once stays listed until it is gone.
-func (s *scene) mayBe(c Claim) bool {
+func (s *input) mayBe(c Claim) bool {
 	if s.listed[c.Instance] {
 		return true
 	}
@@ -57,7 +57,7 @@ func (s *scene) mayBe(c Claim) bool {
 // may not belong to LKE. A machine whose Node is ready exists, even if no list has it: a Node whose machine is gone
 // ceases to be ready within a minute. A machine whose host is under maintenance comes back, unless LKE has given
 // its slot to another instance.
-func (s *scene) findLost(d *Decision, old Memory) {
+func (s *input) findLost(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || s.memory.assigned[c.UID].underway || s.mayBe(c) {
 			continue
@@ -90,13 +90,13 @@ func (s *scene) findLost(d *Decision, old Memory) {
 }
 
 // empty reports whether LKE lists a slot without an instance.
-func (s *scene) empty(slot string) bool {
+func (s *input) empty(slot string) bool {
 	return slot != "" && slices.ContainsFunc(s.Pools, func(p Pool) bool { return slices.Contains(p.Slots, Slot{ID: slot}) })
 }
 
 // confirmGone records which released claims have no machine any more. The list must have been requested after the
 // release, and nothing may be changing in the group.
-func (s *scene) confirmGone(d *Decision) {
+func (s *input) confirmGone(d *Decision) {
 	shrinking := map[string]bool{}
 	for _, w := range d.Works {
 		shrinking[w.Key] = len(w.DeleteSlots)+len(w.DeletePools) > 0

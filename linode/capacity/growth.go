@@ -56,7 +56,7 @@ func growthPause(o Outcome, fails int) time.Duration {
 }
 
 // grow raises counts of pools, lowest pool id first, and creates pools for the remaining nodes.
-func (g *group) grow(s *scene, work *Work, missing int) {
+func (g *group) grow(s *input, work *Work, missing int) {
 	if ration := s.memory.groups[g.key].ration; ration > 0 {
 		missing = min(missing, ration)
 	}
@@ -76,9 +76,9 @@ func (g *group) grow(s *scene, work *Work, missing int) {
 
 // raised returns the count to request for a pool so that it provides some of the missing nodes, or its current
 // count if it must not grow.
-func (s *scene) raised(p Pool, missing int) (count int) {
-	asked := &s.memory.asked
-	if missing <= 0 || asked.pools[p.ID].mayGo(s.now) || s.now.Before(asked.shut[p.ID].until) {
+func (s *input) raised(p Pool, missing int) (count int) {
+	asked := &s.memory.calls
+	if missing <= 0 || asked.pools[p.ID].mayGo(s.now) || s.now.Before(asked.paused[p.ID].until) {
 		return p.Count
 	}
 	if r, ok := asked.raises[p.ID]; ok {
@@ -97,21 +97,21 @@ func (s *scene) raised(p Pool, missing int) (count int) {
 
 // mayBeLowered reports whether a call of an earlier process may still set the count of a pool. If the pool grew
 // before that, the call could lower its count again, and LKE would delete machines.
-func (s *scene) mayBeLowered(p Pool) bool {
+func (s *input) mayBeLowered(p Pool) bool {
 	m := s.memory
 	return s.now.Sub(m.started) < lateness && !m.firstShown[p.ID].After(m.started)
 }
 
 // room returns how many more nodes the cluster can get, in addition to those that are on order.
-func (s *scene) room() int {
+func (s *input) room() int {
 	if s.policy.ClusterSize == 0 {
 		return math.MaxInt
 	}
 	room := s.policy.ClusterSize
 	for _, p := range s.Pools {
-		room -= p.Count + s.memory.asked.raises[p.ID].pending(p, s.now)
+		room -= p.Count + s.memory.calls.raises[p.ID].pending(p, s.now)
 	}
-	for _, c := range s.memory.asked.creations {
+	for _, c := range s.memory.calls.creations {
 		room -= c.count
 	}
 	return max(0, room)

@@ -38,7 +38,7 @@ func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
 }
 
 // rememberHidden updates the memory of hidden slots.
-func (s *scene) rememberHidden(old Memory) {
+func (s *input) rememberHidden(old Memory) {
 	for _, p := range s.Pools {
 		last := old.hidden[p.ID]
 		h := last.next(p.hidden(), s.policy.SlotTimeout, s.now)
@@ -59,8 +59,8 @@ func (s *scene) rememberHidden(old Memory) {
 }
 
 // overdue returns how many hidden slots of a pool are overdue; fresh returns how many are not.
-func (s *scene) overdue(p Pool) int {
+func (s *input) overdue(p Pool) int {
 	return overdue(s.memory.hidden[p.ID].since, s.policy.SlotTimeout, s.now)
 }
 
-func (s *scene) fresh(p Pool) int { return p.hidden() - s.overdue(p) }
+func (s *input) fresh(p Pool) int { return p.hidden() - s.overdue(p) }

@@ -34,7 +34,7 @@ type Memory struct {
 	released     map[string]time.Time  // claims whose machine may be deleted, with the time of the release
 	gone         map[string]bool       // released claims whose machine is certainly gone
 	groups       map[string]motion     // by the group's key
-	asked        asked                 // calls whose effect may be still to come
+	calls        pendingCalls          // calls whose effect may be still to come
 	waitingSince time.Time             // since when some claim has always been waiting
 }
 
@@ -106,7 +106,7 @@ func (m *Memory) StoredAgainIn(uid string, now time.Time) time.Duration {
 
 // Finish records that the Work of a group was carried out or abandoned.
 func (m *Memory) Finish(key string, now time.Time) {
-	m.asked.finish(key)
+	m.calls.finish(key)
 	g := m.groups[key]
 	g.busy, g.rested = false, now
 	put(&m.groups, key, g)
@@ -125,7 +125,7 @@ func (m *Memory) idle() bool {
 			return false
 		}
 	}
-	return len(m.lost) == 0 && !m.asked.open()
+	return len(m.lost) == 0 && !m.calls.anyOpen()
 }
 
 // after returns the Memory for the next decision, without claims that the view does not show any more. Decide adds
@@ -139,7 +139,7 @@ func (m *Memory) after(view View, now time.Time) Memory {
 		unjoined: map[int]unjoined{}, lost: map[string]absence{}, reported: map[string]bool{},
 		asking: map[string]asking{}, assigned: map[string]assignment{}, released: map[string]time.Time{},
 		gone: map[string]bool{}, groups: map[string]motion{},
-		asked: m.asked.clone(), waitingSince: m.waitingSince,
+		calls: m.calls.clone(), waitingSince: m.waitingSince,
 	}
 	if next.started.IsZero() {
 		next.started = view.Asked

@@ -37,10 +37,10 @@ func (m *Memory) Unjoined(now time.Time) (instances []int) {
 	return instances[:min(len(instances), looksMost)]
 }
 
-// lookAfter finds claims whose machine stays offline and has never become a Node. A machine that was powered off
+// findOffline finds claims whose machine stays offline and has never become a Node. A machine that was powered off
 // after it had joined stays assigned. For a machine whose host is under maintenance, the five minutes start after
 // the maintenance.
-func (s *scene) lookAfter(d *Decision, old Memory) {
+func (s *input) findOffline(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || c.released || c.Registered || s.memory.assigned[c.UID].underway ||
 			!s.listed[c.Instance] || !s.memory.noded[c.Instance].IsZero() {

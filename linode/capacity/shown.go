@@ -17,32 +17,32 @@ func (m *Memory) compare(view View, now time.Time) (missed map[string]int) {
 			slots[s.ID] = true
 		}
 	}
-	m.meet(view)
+	m.rememberFirstShown(view)
 	m.deletionsShown(slots, pools, view.Asked)
-	for id, r := range m.asked.raises {
+	for id, r := range m.calls.raises {
 		p, there := pools[id]
 		if r.underway || !view.Asked.After(r.answered) {
 			continue
 		}
 		if !there {
-			delete(m.asked.raises, id)
+			delete(m.calls.raises, id)
 			continue
 		}
 		missed[r.key] += m.raiseShown(p, r, now)
 	}
-	m.asked.creations = slices.DeleteFunc(m.asked.creations, func(c creation) bool {
+	m.calls.creations = slices.DeleteFunc(m.calls.creations, func(c creation) bool {
 		return !c.underway && view.Asked.After(c.answered) && m.creationShown(c, view.Pools, now)
 	})
-	for id := range m.asked.shut {
+	for id := range m.calls.paused {
 		if _, there := pools[id]; !there {
-			delete(m.asked.shut, id)
+			delete(m.calls.paused, id)
 		}
 	}
 	return missed
 }
 
-// meet remembers when each pool was first shown.
-func (m *Memory) meet(view View) {
+// rememberFirstShown remembers when each pool was first shown.
+func (m *Memory) rememberFirstShown(view View) {
 	known, made := m.firstShown, m.made
 	m.firstShown, m.made = map[int]time.Time{}, map[int]bool{}
 	for _, p := range view.Pools {
@@ -58,19 +58,19 @@ func (m *Memory) meet(view View) {
 
 // deletionsShown ends the deletions of slots and pools that are not listed any more.
 func (m *Memory) deletionsShown(slots map[string]bool, pools map[int]Pool, asked time.Time) {
-	for id, d := range m.asked.slots {
+	for id, d := range m.calls.slots {
 		if d.underway || slots[id] || !asked.After(d.answered) {
 			continue
 		}
-		delete(m.asked.slots, id)
-		if r, ok := m.asked.raises[d.pool]; ok {
+		delete(m.calls.slots, id)
+		if r, ok := m.calls.raises[d.pool]; ok {
 			r.dropped++
-			m.asked.raises[d.pool] = r
+			m.calls.raises[d.pool] = r
 		}
 	}
-	for id, d := range m.asked.pools {
+	for id, d := range m.calls.pools {
 		if _, there := pools[id]; !there && !d.underway && asked.After(d.answered) {
-			delete(m.asked.pools, id)
+			delete(m.calls.pools, id)
 		}
 	}
 }
@@ -82,20 +82,20 @@ func (m *Memory) raiseShown(p Pool, r raise, now time.Time) (missed int) {
 	over := !now.Before(r.ceiling)
 	switch {
 	case r.shown && (!r.silent || r.sends == 1 || over):
-		delete(m.asked.raises, p.ID)
-		delete(m.asked.shut, p.ID)
+		delete(m.calls.raises, p.ID)
+		delete(m.calls.paused, p.ID)
 		return 0
 	case !r.shown && !r.gaveUp && now.Sub(r.since) >= lateness:
-		times := m.asked.shut[p.ID].times + 1
-		m.asked.shut[p.ID] = shut{until: now.Add(lateness << min(times-1, 5)), times: times}
+		times := m.calls.paused[p.ID].times + 1
+		m.calls.paused[p.ID] = poolPause{until: now.Add(lateness << min(times-1, 5)), times: times}
 		r.gaveUp = true
 		if !r.silent {
 			missed = r.count - p.Count
 		}
 	}
-	m.asked.raises[p.ID] = r
+	m.calls.raises[p.ID] = r
 	if r.gaveUp && over {
-		delete(m.asked.raises, p.ID)
+		delete(m.calls.raises, p.ID)
 	}
 	return missed
 }
@@ -127,13 +127,13 @@ func (m *Memory) creationShown(c creation, pools []Pool, now time.Time) bool {
 
 // coming returns how many slots of a group's pools were requested and are not counted by LKE yet.
 func (m *Memory) coming(key string, pools []Pool, now time.Time) (n int) {
-	for _, c := range m.asked.creations {
+	for _, c := range m.calls.creations {
 		if c.key == key {
 			n += c.count
 		}
 	}
 	for _, p := range pools {
-		n += m.asked.raises[p.ID].pending(p, now)
+		n += m.calls.raises[p.ID].pending(p, now)
 	}
 	return n
 }

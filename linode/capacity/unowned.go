@@ -36,7 +36,7 @@ const few = 3
 // drainUnowned drains the machines with registered Nodes that no claim has owned for longer than the grace period.
 // If there are more than a few at once, they stay, except for those that a user releases; each stays until then,
 // even if few are left.
-func (s *scene) drainUnowned(d *Decision, groups []*group, old Memory) {
+func (s *input) drainUnowned(d *Decision, groups []*group, old Memory) {
 	many := 0
 	for _, g := range groups {
 		for _, slot := range g.inhabited {
@@ -64,7 +64,7 @@ func (s *scene) drainUnowned(d *Decision, groups []*group, old Memory) {
 }
 
 // keep reports an instance that stays without a claim.
-func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
+func (s *input) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
 	if !s.memory.report(old, slot.ID) {
 		return
 	}
@@ -81,7 +81,7 @@ func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
 
 // reportUnowned reports the instances without a claim in pools that another provider has created for its own
 // claims, or that have lost the tag of their group. They cost money, and this controller must not delete them.
-func (s *scene) reportUnowned(d *Decision, old Memory) {
+func (s *input) reportUnowned(d *Decision, old Memory) {
 	for _, p := range s.Pools {
 		if p.Group != "" || !p.Adopted && p.NodePool == "" {
 			continue

@@ -50,7 +50,7 @@ func (w Work) idle() bool {
 const deletionsAtOnce = 24
 
 // decide binds machines, and returns the rest as work for LKE. It reduces room by the nodes that it requests.
-func (g *group) decide(s *scene, d *Decision, missed int, room *int) Work {
+func (g *group) decide(s *input, d *Decision, missed int, room *int) Work {
 	work := Work{Key: g.key, Group: g.spec, DeleteSlots: g.release}
 	g.bind(d, s.memory)
 	g.endSlots(s, &work, missed)
@@ -97,7 +97,7 @@ func (g *group) bind(d *Decision, m *Memory) {
 // least the time that a slot may take. For a failure it ends the youngest of all claims, because a failure is about
 // the plan type. Claims that have not waited as long, such as the one that replaces a lost machine while the empty
 // slot is still listed, get another slot.
-func (g *group) endSlots(s *scene, work *Work, uncounted int) {
+func (g *group) endSlots(s *input, work *Work, uncounted int) {
 	var waiting []Slot
 	overdue := 0
 	for _, slot := range g.empty {
@@ -106,7 +106,7 @@ func (g *group) endSlots(s *scene, work *Work, uncounted int) {
 			waiting = append(waiting, slot)
 			continue
 		}
-		if s.memory.asked.slots[slot.ID].mayAsk(s.now) {
+		if s.memory.calls.slots[slot.ID].mayAsk(s.now) {
 			work.DeleteSlots = append(work.DeleteSlots, slot.ID)
 		}
 		if !s.memory.ended[slot.ID] && !s.memory.moving(g.key, s.Asked) {
@@ -139,7 +139,7 @@ func (g *group) endSlots(s *scene, work *Work, uncounted int) {
 }
 
 // endClaims ends the n youngest claims that have waited for at least a time.
-func (g *group) endClaims(s *scene, work *Work, n int, waited time.Duration) {
+func (g *group) endClaims(s *input, work *Work, n int, waited time.Duration) {
 	for i := len(g.demand) - 1; i >= 0 && n > 0; i-- {
 		if c := g.demand[i]; s.now.Sub(s.memory.asking[c.UID].since) >= waited {
 			work.Unserved = append(work.Unserved, c.UID)
@@ -151,7 +151,7 @@ func (g *group) endClaims(s *scene, work *Work, n int, waited time.Duration) {
 
 // shrink deletes unowned slots that no claim waits for: as many as claims were cancelled immediately, and the
 // others when their grace period is over. Slots without an instance go first, because they cost nothing yet.
-func (g *group) shrink(s *scene, work *Work, surplus int) {
+func (g *group) shrink(s *input, work *Work, surplus int) {
 	atOnce := g.cancelled
 	for _, slot := range slices.Concat(g.empty, g.ready) {
 		if surplus == 0 {
@@ -162,7 +162,7 @@ func (g *group) shrink(s *scene, work *Work, surplus int) {
 			grace = s.policy.Grace
 		}
 		overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= grace
-		if !overdue && atOnce == 0 || !s.memory.asked.slots[slot.ID].mayAsk(s.now) {
+		if !overdue && atOnce == 0 || !s.memory.calls.slots[slot.ID].mayAsk(s.now) {
 			continue
 		}
 		if !overdue {
@@ -178,12 +178,12 @@ func (g *group) shrink(s *scene, work *Work, surplus int) {
 // belonged to a claim.
 //
 // Unverified: that to delete a pool is the same as to delete its last slot.
-func (g *group) wholePools(s *scene, work *Work) {
+func (g *group) wholePools(s *input, work *Work) {
 	for _, p := range g.pools {
 		if slices.ContainsFunc(work.Grow, func(grows Grow) bool { return grows.Pool == p.ID }) {
 			continue
 		}
-		if deletion := s.memory.asked.pools[p.ID]; deletion.mayGo(s.now) && deletion.mayAsk(s.now) {
+		if deletion := s.memory.calls.pools[p.ID]; deletion.mayGo(s.now) && deletion.mayAsk(s.now) {
 			work.DeletePools = append(work.DeletePools, p.ID)
 			continue
 		}
@@ -194,7 +194,7 @@ func (g *group) wholePools(s *scene, work *Work) {
 		work.DeleteSlots = slices.DeleteFunc(work.DeleteSlots, func(id string) bool {
 			return slices.ContainsFunc(p.Slots, func(slot Slot) bool { return slot.ID == id })
 		})
-		if s.memory.asked.pools[p.ID].mayAsk(s.now) {
+		if s.memory.calls.pools[p.ID].mayAsk(s.now) {
 			work.DeletePools = append(work.DeletePools, p.ID)
 		}
 	}

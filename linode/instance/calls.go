@@ -16,8 +16,8 @@ import (
 // that is not sent by then was not carried out.
 const callTimeout = time.Minute
 
-// begin starts everything that a decision contains.
-func (c *syncer) begin(ctx context.Context, view decide.View, d decide.Decision) {
+// carryOut starts everything that a decision contains.
+func (c *syncer) carryOut(ctx context.Context, view decide.View, d decide.Decision) {
 	claims := map[string]decide.Claim{}
 	for _, claim := range view.Claims {
 		claims[claim.UID] = claim
@@ -112,14 +112,14 @@ func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int
 	case api.ClassNone:
 		return made.ID, decide.Done, nil
 	case api.ClassLabelTaken:
-		return c.holder(ctx, order.Label, err)
+		return c.findByLabel(ctx, order.Label, err)
 	}
 	return 0, outcomeOf(err), err
 }
 
-// holder finds the machine that already has a label. If there is none, it may have just been deleted, or the list
+// findByLabel finds the machine that already has a label. If there is none, it may have just been deleted, or the list
 // lacks it, and the call is sent again later.
-func (c *syncer) holder(ctx context.Context, label string, taken error) (int, decide.Outcome, error) {
+func (c *syncer) findByLabel(ctx context.Context, label string, taken error) (int, decide.Outcome, error) {
 	i, found, err := c.cfg.Linode.InstanceLabelled(ctx, label)
 	switch {
 	case err != nil:
@@ -159,11 +159,11 @@ func (c *syncer) bind(ctx context.Context, b decide.Bind) {
 
 func (c *syncer) find(ctx context.Context, l decide.Look) {
 	var there, known bool
-	_ = c.loop.Try(func() error { there, known = c.there(ctx, l); return nil })
+	_ = c.loop.Try(func() error { there, known = c.machineExists(ctx, l); return nil })
 	c.loop.Do(func(m *decide.Memory, now time.Time) { m.Looked(l, there, known, now) })
 }
 
-func (c *syncer) there(ctx context.Context, l decide.Look) (there, known bool) {
+func (c *syncer) machineExists(ctx context.Context, l decide.Look) (there, known bool) {
 	if l.Label != "" {
 		i, found, err := c.cfg.Linode.InstanceLabelled(ctx, l.Label)
 		return found && api.Tagged(i, c.cfg.Tag), err == nil

@@ -32,7 +32,7 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 	}
 	var all []decide.Claim
 	for k := range list.Items {
-		if claim, ok := read(&list.Items[k]); ok {
+		if claim, ok := claimFrom(&list.Items[k]); ok {
 			all = append(all, claim)
 		}
 	}
@@ -50,8 +50,8 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 	return all, nodes, nil
 }
 
-// read converts a claim that has or waits for a machine; it returns false for others.
-func read(nc *karpv1.NodeClaim) (decide.Claim, bool) {
+// claimFrom converts a claim that has or waits for a machine; it returns false for others.
+func claimFrom(nc *karpv1.NodeClaim) (decide.Claim, bool) {
 	if !nodeclaim.Managed(nc) {
 		return decide.Claim{}, false
 	}
@@ -225,7 +225,7 @@ func (i cluster) Undeleted(ctx context.Context, order decide.Delete, err error) 
 	if errors.Is(err, errChanged) {
 		reason = changedMarks
 	}
-	i.metrics.NotDeleted(i.planOf(ctx, order), reason)
+	i.metrics.NotDeleted(i.planType(ctx, order), reason)
 	text := fmt.Sprintf("delete Linode %d: %v; lkeplan tries again", order.Machine, err)
 	if order.UID == "" || !i.shouldNotify(order.UID, text) {
 		return
@@ -238,8 +238,8 @@ func (i cluster) Undeleted(ctx context.Context, order decide.Delete, err error) 
 	}
 }
 
-// planOf returns the plan type of a machine; "" if unknown.
-func (i cluster) planOf(ctx context.Context, order decide.Delete) string {
+// planType returns the plan type of a machine; "" if unknown.
+func (i cluster) planType(ctx context.Context, order decide.Delete) string {
 	all, _ := i.list.Last()
 	if one := byID(all, order.Machine); one != nil {
 		return one.Type

@@ -37,7 +37,7 @@ func (i *Machines) Ours(node client.Object) bool {
 		return false
 	}
 	nc, err := i.claimOfNode(context.Background(), node)
-	return err == nil && nc != nil && plain(nc)
+	return err == nil && nc != nil && hasPlanResources(nc)
 }
 
 // claimOfNode returns the claim of a Node's machine. It returns nil if there is none, or if the name of the Node is

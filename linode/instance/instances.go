@@ -131,7 +131,7 @@ func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 	if err != nil {
 		return nil, err
 	}
-	there, err := i.there(ctx, instance)
+	there, err := i.getLinode(ctx, instance)
 	switch {
 	case err != nil:
 		return nil, err
@@ -142,9 +142,9 @@ func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 	return i.claimOf(*there), nil
 }
 
-// there returns one Linode of the cluster; nil if it certainly does not exist. A Linode that has lost its tag and
+// getLinode returns one Linode of the cluster; nil if it certainly does not exist. A Linode that has lost its tag and
 // its label still exists: if it counted as gone, its pods would run twice.
-func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, error) {
+func (i *Machines) getLinode(ctx context.Context, instance int) (*api.Instance, error) {
 	found, err := i.cfg.API.Instance(api.LowPriority(ctx), instance)
 	switch {
 	case api.ClassOf(err) == api.ClassNotFound:
@@ -175,7 +175,7 @@ func (i *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 		if instance == 0 || !nodeclaim.Managed(&list.Items[k]) || byID(all, instance) != nil {
 			continue
 		}
-		if there, err := i.there(ctx, instance); err != nil {
+		if there, err := i.getLinode(ctx, instance); err != nil {
 			return nil, err
 		} else if there != nil {
 			all = append(slices.Clone(all), *there)

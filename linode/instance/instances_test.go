@@ -47,7 +47,7 @@ func TestRenamedLinodeIsFound(t *testing.T) {
 		i, _ := countingIn(t, &listing{})
 		tt.account.listing = &listing{}
 		i.cfg.API = tt.account
-		found, err := i.there(t.Context(), 7)
+		found, err := i.getLinode(t.Context(), 7)
 		if (found != nil) != tt.there || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v, %v", name, found, err)
 		}

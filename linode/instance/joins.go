@@ -31,7 +31,7 @@ type Joins struct {
 // userData returns what the machine of a claim reads when it boots. Its token is valid for at least 20 minutes, and
 // is the same whenever it is requested.
 func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, o Order) ([]byte, error) {
-	server, ca, err := j.way(ctx, o.Bootstrap.Kind)
+	server, ca, err := j.apiServer(ctx, o.Bootstrap.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +81,9 @@ func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string
 	return string(text) + "\n", nil
 }
 
-// way returns the address and the CA certificates of the API server. kubeadm writes both to cluster-info and
+// apiServer returns the address and the CA certificates of the API server. kubeadm writes both to cluster-info and
 // can only join with it; clusters without it have the certificates in each namespace.
-func (j Joins) way(ctx context.Context, kind string) (server string, ca []byte, err error) {
+func (j Joins) apiServer(ctx context.Context, kind string) (server string, ca []byte, err error) {
 	var info corev1.ConfigMap
 	err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-public", Name: "cluster-info"}, &info)
 	switch {

@@ -43,7 +43,7 @@ func TestAddressOfTheAPIServer(t *testing.T) {
 		},
 	} {
 		j := Joins{Live: clientWith(tc.there...), Endpoint: tc.endpoint}
-		server, ca, err := j.way(t.Context(), tc.kind)
+		server, ca, err := j.apiServer(t.Context(), tc.kind)
 		got := server + " " + string(ca)
 		if err != nil {
 			got = err.Error()

@@ -47,9 +47,9 @@ var undeleted = []string{
 	changedMarks,
 }
 
-// take counts the machines of each plan type in a cluster. A Linode belongs to the claim from which its label is
+// countMachines counts the machines of each plan type in a cluster. A Linode belongs to the claim from which its label is
 // made, even before it is stored on the claim.
-func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodeclaim.Rows {
+func countMachines(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodeclaim.Rows {
 	rows := nodeclaim.Rows{}
 	labels, owned := map[string]bool{}, map[int]bool{}
 	for _, one := range all {
@@ -57,7 +57,7 @@ func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodecla
 	}
 	mine := map[string]bool{}
 	for k := range claims {
-		claim, ok := read(&claims[k])
+		claim, ok := claimFrom(&claims[k])
 		label := decide.Label(cluster, claim.UID)
 		switch {
 		case !ok:
@@ -85,7 +85,7 @@ func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodecla
 
 // show sets the gauges from the claims, and the Linodes that were listed last.
 func (i *Machines) show(claims []karpv1.NodeClaim) {
-	rows := take(i.cfg.Identity.Name, claims, i.known())
+	rows := countMachines(i.cfg.Identity.Name, claims, i.known())
 	i.metrics.Show(rows, i.cfg.Types.Price)
 	for plan := range rows {
 		for _, reason := range []string{joinReported, joinSilent, joinGivenUp} { // counters start from zero, because otherwise the first failure would not be an increase

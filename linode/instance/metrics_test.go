@@ -80,7 +80,7 @@ func TestMetricsCountLinodesOfTheCluster(t *testing.T) {
 			for _, nc := range tc.claims {
 				claims = append(claims, *nc)
 			}
-			if diff := cmp.Diff(tc.want, take("prod", claims, tc.all)); diff != "" {
+			if diff := cmp.Diff(tc.want, countMachines("prod", claims, tc.all)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})

@@ -55,7 +55,7 @@ func (o *Orders) Offer(
 	if err != nil {
 		return nil, err
 	}
-	return o.offers.of(&class, full, types), nil
+	return o.offers.typesFor(&class, full, types), nil
 }
 
 // Order implements linode.Orders.
@@ -142,7 +142,7 @@ type variants struct {
 	types map[*cloudprovider.InstanceType]*cloudprovider.InstanceType
 }
 
-func (k *offers) of(
+func (k *offers) typesFor(
 	class *linodev1alpha1.LinodeNodeClass, full bool, types []*cloudprovider.InstanceType,
 ) []*cloudprovider.InstanceType {
 	is := OrderFor(class, "")
@@ -238,8 +238,8 @@ func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string)
 	return false, nil
 }
 
-// plain reports whether a claim's machine was ordered with all resources of its plan type.
-func plain(nc *karpv1.NodeClaim) bool {
+// hasPlanResources reports whether a claim's machine was ordered with all resources of its plan type.
+func hasPlanResources(nc *karpv1.NodeClaim) bool {
 	o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
 	return err == nil && o.Plain()
 }

@@ -89,7 +89,7 @@ func (g *placementGroups) Ensure(ctx context.Context, region string, of PoolGrou
 	}
 	found, err := g.ensure(ctx, region, label, of)
 	if err == nil {
-		err = wrong(found, of)
+		err = groupProblem(found, of)
 	}
 	if err != nil {
 		err = fmt.Errorf("placement group of NodePool %s: %w", of.Pool, err)
@@ -107,11 +107,11 @@ func (g *placementGroups) ensure(
 	ctx context.Context, region, label string, of PoolGroup,
 ) (found api.PlacementGroup, err error) {
 	if time.Since(g.asked) < listCounts {
-		if found, ok := first(g.shown, region, label); ok {
+		if found, ok := firstGroup(g.shown, region, label); ok {
 			return found, nil
 		}
 	}
-	found, ok, err := g.look(ctx, region, label)
+	found, ok, err := g.findGroup(ctx, region, label)
 	if err != nil || ok {
 		return found, err
 	}
@@ -124,18 +124,18 @@ func (g *placementGroups) ensure(
 		g.shown = append(slices.Clone(g.shown), made)
 		return made, nil
 	}
-	if found, ok, again := g.look(ctx, region, label); again == nil && ok {
+	if found, ok, again := g.findGroup(ctx, region, label); again == nil && ok {
 		return found, nil // another call has created it
 	}
 	return made, err
 }
 
-// look requests a group from Linode.
-func (g *placementGroups) look(ctx context.Context, region, label string) (api.PlacementGroup, bool, error) {
+// findGroup requests a group from Linode.
+func (g *placementGroups) findGroup(ctx context.Context, region, label string) (api.PlacementGroup, bool, error) {
 	if err := g.list(ctx); err != nil {
 		return api.PlacementGroup{}, false, err
 	}
-	found, ok := first(g.shown, region, label)
+	found, ok := firstGroup(g.shown, region, label)
 	return found, ok, nil
 }
 
@@ -148,13 +148,13 @@ func (g *placementGroups) list(ctx context.Context) error {
 	}
 	g.asked = asked
 	g.shown = slices.DeleteFunc(slices.Clone(all), func(p api.PlacementGroup) bool {
-		return !ours(g.cfg.Cluster, p.Label)
+		return !isLabelOf(g.cfg.Cluster, p.Label)
 	})
 	return nil
 }
 
-// first returns the group that has a label in a region. If there are several, it is always the same one.
-func first(all []api.PlacementGroup, region, label string) (found api.PlacementGroup, ok bool) {
+// firstGroup returns the group that has a label in a region. If there are several, it is always the same one.
+func firstGroup(all []api.PlacementGroup, region, label string) (found api.PlacementGroup, ok bool) {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b api.PlacementGroup) int { return cmp.Compare(a.ID, b.ID) })
 	k := slices.IndexFunc(all, func(p api.PlacementGroup) bool { return p.Region == region && p.Label == label })
@@ -164,8 +164,8 @@ func first(all []api.PlacementGroup, region, label string) (found api.PlacementG
 	return all[k], true
 }
 
-// wrong says why no machine can be created in an existing group; nil if one can.
-func wrong(found api.PlacementGroup, of PoolGroup) error {
+// groupProblem says why no machine can be created in an existing group; nil if one can.
+func groupProblem(found api.PlacementGroup, of PoolGroup) error {
 	switch {
 	case string(found.PlacementGroupPolicy) != of.Policy:
 		return fmt.Errorf("%s (%d) already exists with the policy %s, not %s: rename or delete that group",
@@ -197,8 +197,8 @@ func Label(cluster string, of PoolGroup) string {
 	return beginning(cluster) + digits(cluster+"\n"+of.Pool+"\n"+of.Policy, digitsOfGroup)
 }
 
-// ours reports whether Label can have created a label for a cluster.
-func ours(cluster, label string) bool {
+// isLabelOf reports whether Label can have created a label for a cluster.
+func isLabelOf(cluster, label string) bool {
 	rest, ok := strings.CutPrefix(label, beginning(cluster))
 	if _, err := hex.DecodeString(rest); err != nil {
 		return false
@@ -266,7 +266,7 @@ func surplus(
 ) (next map[int]time.Time, due []api.PlacementGroup) {
 	next = map[int]time.Time{}
 	for _, p := range all {
-		counts, _ := first(all, p.Region, p.Label)
+		counts, _ := firstGroup(all, p.Region, p.Label)
 		if len(p.Members) > 0 || needed[p.Label] && counts.ID == p.ID {
 			continue
 		}

@@ -140,7 +140,7 @@ func (m *model) end(of PoolGroup) {
 // meddle deletes a group as another user, if Linode allows it.
 func (m *model) meddle(of PoolGroup) {
 	all, _ := m.api.PlacementGroups(m.t.Context())
-	if found, ok := first(all, region, Label(prod, of)); ok {
+	if found, ok := firstGroup(all, region, Label(prod, of)); ok {
 		_ = m.api.DeletePlacementGroup(m.t.Context(), found.ID)
 	}
 }

@@ -23,13 +23,13 @@ func TestALabelIsOfOneClusterOneNodePoolAndOnePolicy(t *testing.T) {
 		if len(label) != 31 || slices.Contains(labels[:k], label) {
 			t.Errorf("%q has %d characters, or is there twice", label, len(label))
 		}
-		if got := ours(prod, label); got != (k < 3) {
+		if got := isLabelOf(prod, label); got != (k < 3) {
 			t.Errorf("%q is ours: %v", label, got)
 		}
 	}
 	cut := labels[0][:30]
 	for _, label := range []string{"", "lkeplan-", labels[0] + "0", cut, cut + "z", cut + "A"} {
-		if ours(prod, label) {
+		if isLabelOf(prod, label) {
 			t.Errorf("%q is ours", label)
 		}
 	}

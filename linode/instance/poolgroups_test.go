@@ -159,9 +159,9 @@ func TestAMachineWaitsForItsGroup(t *testing.T) {
 		!strings.Contains(err.Error(), "No more of them") {
 		t.Errorf("made from %+v: %v", spec, err)
 	}
-	one, waits := read(nc)
+	one, waits := claimFrom(nc)
 	nc.Annotations = inGroup("a", &PoolGroup{Pool: "batch", Policy: "strict"}).Annotations
-	if other, _ := read(nc); !waits || one.Kind == other.Kind {
+	if other, _ := claimFrom(nc); !waits || one.Kind == other.Kind {
 		t.Errorf("claims of two NodePools have the kind %q", one.Kind)
 	}
 }

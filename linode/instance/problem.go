@@ -27,33 +27,33 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	vpc, subnet := spec.VPCID != nil || named.VPC != "", spec.SubnetID != nil || named.Subnet != ""
 	return cmp.Or(
 		nodeclaim.TagProblem(spec.Tags, tagOfCluster, tagOfName),
-		when(spec.Image == "" && named.Image == "", "spec.image: in instance mode, a node class needs an image; set "+
+		problemIf(spec.Image == "" && named.Image == "", "spec.image: in instance mode, a node class needs an image; set "+
 			"the ID of an image with cloud-init and with kubeadm or k3s, or select an image by its label"),
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
 		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
 		twice("placementGroup", group.ID != 0 || group.PerPool != nil, named.PlacementGroup),
-		when(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: id and perPool exclude each other; keep one of "+
+		problemIf(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: id and perPool exclude each other; keep one of "+
 			"them"),
-		when(spec.PlacementGroup != nil && group.ID == 0 && group.PerPool == nil && named.PlacementGroup == "",
+		problemIf(spec.PlacementGroup != nil && group.ID == 0 && group.PerPool == nil && named.PlacementGroup == "",
 			"spec.placementGroup: no group is set; set the id of a group, its label in spec.select, or perPool"),
-		when(vpc && !subnet, "spec.subnetID: a VPC is set without a subnet; set a subnet of the VPC"),
-		when(subnet && !vpc, "spec.vpcID: a subnet is set without its VPC; set the VPC"),
-		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: the options apply only to addresses in a VPC, and no VPC is set"),
-		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: the version has no effect in instance mode, because the "+
+		problemIf(vpc && !subnet, "spec.subnetID: a VPC is set without a subnet; set a subnet of the VPC"),
+		problemIf(subnet && !vpc, "spec.vpcID: a subnet is set without its VPC; set the VPC"),
+		problemIf(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: the options apply only to addresses in a VPC, and no VPC is set"),
+		problemIf(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: the version has no effect in instance mode, because the "+
 			"image contains the kubelet; remove it"),
-		when(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: it differs from "+
+		problemIf(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: it differs from "+
 			"spec.swap_size, which means the same; keep one of them"),
-		when(ptr.Deref(spec.Swap(), 0) < 0, "spec.swap_size: it is less than 0"), swapProblem(spec),
-		when(ptr.Deref(spec.FirewallID, 1) <= 0, "spec.firewallID: it is not the ID of a firewall"),
-		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is not the ID of a VPC"),
-		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is not the ID of a subnet"),
+		problemIf(ptr.Deref(spec.Swap(), 0) < 0, "spec.swap_size: it is less than 0"), swapProblem(spec),
+		problemIf(ptr.Deref(spec.FirewallID, 1) <= 0, "spec.firewallID: it is not the ID of a firewall"),
+		problemIf(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is not the ID of a VPC"),
+		problemIf(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is not the ID of a subnet"),
 		kubeletProblem(spec.Kubelet),
 		dataDisksProblem(spec.DataDisks),
 		diskProblem(spec.OSDisk),
 	)
 }
 
-func when(wrong bool, problem string) string {
+func problemIf(wrong bool, problem string) string {
 	if wrong {
 		return problem
 	}
@@ -64,7 +64,7 @@ func when(wrong bool, problem string) string {
 // on. If the class does not set that, the cluster's own configuration of kubelets may allow swap.
 func swapProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	fails := ptr.Deref(spec.Kubelet, linodev1alpha1.KubeletConfiguration{}).FailSwapOn
-	return when(ptr.Deref(spec.Swap(), 0) > 0 && ptr.Deref(fails, false), "spec."+spec.SwapField()+": the kubelet does "+
+	return problemIf(ptr.Deref(spec.Swap(), 0) > 0 && ptr.Deref(fails, false), "spec."+spec.SwapField()+": the kubelet does "+
 		"not start with swap if failSwapOn of kubelet is true (fail_swap_on in HCL); set it to false or remove the swap")
 }
 

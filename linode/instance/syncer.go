@@ -121,7 +121,7 @@ func (c *syncer) Release(uid string) (gone bool) {
 
 // Step runs one round and starts its calls. It returns when the next round is due.
 func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
-	view, err := c.look(ctx)
+	view, err := c.readView(ctx)
 	if err != nil {
 		return afterError, err
 	}
@@ -140,12 +140,12 @@ func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
 	if len(d.Unconfirmed) > 0 {
 		c.once(ctx, "warn of claims that are not confirmed", func(ctx context.Context) error { return c.cfg.Cluster.WarnUnconfirmed(ctx, d.Unconfirmed) })
 	}
-	c.begin(ctx, view, d)
+	c.carryOut(ctx, view, d)
 	return d.PollIn, nil
 }
 
-// look lists Linodes before claims, so that the list cannot lack a machine that is stored on a claim.
-func (c *syncer) look(ctx context.Context) (decide.View, error) {
+// readView lists Linodes before claims, so that the list cannot lack a machine that is stored on a claim.
+func (c *syncer) readView(ctx context.Context) (decide.View, error) {
 	view := decide.View{Asked: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -254,7 +254,7 @@ func TestOutcomesOfACreate(t *testing.T) {
 func TestABugInTheWorkForOneClaimDoesNotEndTheProcess(t *testing.T) {
 	api := &canned{panics: true, err: map[string]error{"get": errSilence}}
 	c := api.syncer()
-	c.begin(t.Context(), decide.View{}, decide.Decision{
+	c.carryOut(t.Context(), decide.View{}, decide.Decision{
 		Creates: []decide.Create{{UID: "a", Label: "prod-a"}},
 		Binds:   []decide.Bind{{UID: "b", Machine: 7}},
 		Deletes: []decide.Delete{{UID: "c", Machine: 8, Label: "prod-c"}},

@@ -29,7 +29,7 @@ func TestMachineIsGoneOnlyIfLinodeConfirms(t *testing.T) {
 		{"nothing has the label", canned{}, byLabel, false, true},
 		{"no answer about the label", failing("find", errSilence), byLabel, false, false},
 	} {
-		if there, known := tc.api.syncer().there(t.Context(), tc.look); there != tc.there || known != tc.known {
+		if there, known := tc.api.syncer().machineExists(t.Context(), tc.look); there != tc.there || known != tc.known {
 			t.Errorf("%s: there: %v, known: %v", tc.name, there, known)
 		}
 	}

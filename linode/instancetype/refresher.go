@@ -30,8 +30,8 @@ type Refresher struct {
 // Announce has a function called with the plan types whose price Linode has changed.
 func (r *Refresher) Announce(repriced func(context.Context, []Repriced)) { r.announce = repriced }
 
-// take takes over a price list and what the region says of its stock.
-func (r *Refresher) take(ctx context.Context, rows []catalog.Availability) {
+// update takes over a price list and what the region says of its stock.
+func (r *Refresher) update(ctx context.Context, rows []catalog.Availability) {
 	repriced := r.types.Refresh(r.list)
 	r.types.SetStock(rows)
 	if len(repriced) > 0 && r.announce != nil {
@@ -110,10 +110,10 @@ func (r *Refresher) refresh(ctx context.Context) {
 	switch {
 	case err == nil:
 		r.answered = now
-		r.take(ctx, rows)
+		r.update(ctx, rows)
 	case !r.answered.IsZero() && now.Sub(r.answered) >= availabilityFor:
 		r.answered = time.Time{}
-		r.take(ctx, nil)
+		r.update(ctx, nil)
 		r.log.Warn("could not read the availability of plan types for an hour; only the price list is used",
 			"region", region, "error", err)
 	default:

@@ -70,15 +70,15 @@ func (r *Retired) missing(types []*cloudprovider.InstanceType,
 	for i := range claims {
 		if plan := claims[i].Labels[corev1.LabelInstanceTypeStable]; plan != "" && !known[plan] {
 			known[plan] = true
-			missing = append(missing, r.of(plan, &claims[i]))
+			missing = append(missing, r.typeOf(plan, &claims[i]))
 		}
 	}
 	slices.SortFunc(missing, func(a, b *cloudprovider.InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	return missing
 }
 
-// of returns the type of a plan. It keeps its pointer, as those of a Set do.
-func (r *Retired) of(plan string, nc *karpv1.NodeClaim) *cloudprovider.InstanceType {
+// typeOf returns the type of a plan. It keeps its pointer, as those of a Set do.
+func (r *Retired) typeOf(plan string, nc *karpv1.NodeClaim) *cloudprovider.InstanceType {
 	if it := r.types[plan]; it != nil {
 		return it
 	}

@@ -212,8 +212,8 @@ func (t *Set) StockFirst(list []*cloudprovider.InstanceType, want scheduling.Req
 			types = append(types, list[i])
 		}
 		slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
-			return cmp.Or(first(!t.out[a.Name], !t.out[b.Name]),
-				first(t.plans[a.Name].Class != "premium", t.plans[b.Name].Class != "premium"))
+			return cmp.Or(trueFirst(!t.out[a.Name], !t.out[b.Name]),
+				trueFirst(t.plans[a.Name].Class != "premium", t.plans[b.Name].Class != "premium"))
 		})
 		for n, i := range at {
 			list[i] = types[n]
@@ -221,8 +221,8 @@ func (t *Set) StockFirst(list []*cloudprovider.InstanceType, want scheduling.Req
 	}
 }
 
-// first puts true before false.
-func first(a, b bool) int {
+// trueFirst puts true before false.
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

@@ -30,7 +30,7 @@ func Variant(
 		},
 	}
 	if was := it.Capacity.StorageEphemeral().Value(); was > 0 {
-		is := disks.left(was)
+		is := disks.remaining(was)
 		held := it.Overhead.EvictionThreshold.StorageEphemeral().Value() // a share of what there is
 		with.Capacity[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(is, resource.BinarySI)
 		with.Overhead.EvictionThreshold[corev1.ResourceEphemeralStorage] =
@@ -47,8 +47,8 @@ func Variant(
 	return with
 }
 
-// left returns what the disks leave of the storage of a plan type, in bytes.
-func (d Disks) left(storage int64) int64 {
+// remaining returns what the disks leave of the storage of a plan type, in bytes.
+func (d Disks) remaining(storage int64) int64 {
 	const mib = 1 << 20
 	if d.Swap != nil {
 		storage -= int64(*d.Swap) * mib

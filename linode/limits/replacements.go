@@ -86,11 +86,11 @@ var templateChanges = predicate.Or[client.Object](predicate.GenerationChangedPre
 		was, okWas := ev.ObjectOld.(*karpv1.NodePool)
 		is, okIs := ev.ObjectNew.(*karpv1.NodePool)
 		return okWas && okIs && (was.Annotations[AnnotationReplacements] != is.Annotations[AnnotationReplacements] ||
-			said(was) != nil && said(is) == nil)
+			stoppedCondition(was) != nil && stoppedCondition(is) == nil)
 	},
 })
 
-func said(pool *karpv1.NodePool) *status.Condition {
+func stoppedCondition(pool *karpv1.NodePool) *status.Condition {
 	return pool.StatusConditions(observed).Get(ConditionReplacementsStopped)
 }
 
@@ -277,7 +277,7 @@ func (c *Replacements) say(ctx context.Context, pool *karpv1.NodePool, d replace
 	conditions := pool.StatusConditions(observed)
 	if stopped {
 		conditions.SetTrueWithReason(ConditionReplacementsStopped, d.Reason, d.Stopped)
-	} else if said(pool) != nil {
+	} else if stoppedCondition(pool) != nil {
 		_ = conditions.Clear(ConditionReplacementsStopped) // it fails for parts of Ready only
 	}
 	if err := nodeclaim.PatchStatus(ctx, c.client, stored, pool); err != nil {

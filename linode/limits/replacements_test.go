@@ -235,7 +235,7 @@ func TestALoopIsStopped(t *testing.T) {
 			if w.gone != atMost {
 				t.Errorf("%d nodes were replaced, want %d", w.gone, atMost)
 			}
-			c := said(w.pool())
+			c := stoppedCondition(w.pool())
 			if !c.IsTrue() || c.Reason != ReasonRepeated || !strings.Contains(c.Message, "example.com/tier=bronze") {
 				t.Errorf("the condition is %+v", c)
 			}
@@ -247,7 +247,7 @@ func TestALoopIsStopped(t *testing.T) {
 			w.must(w.client.Status().Update(t.Context(), pool))
 			w.make() // for a pod: a NodePool that is stopped still gets nodes
 			w.round()
-			if !said(w.pool()).IsTrue() {
+			if !stoppedCondition(w.pool()).IsTrue() {
 				t.Error("another writer dropped the condition, and it is not written again")
 			}
 			if got := w.marks(AnnotationHeld); w.gone != atMost || got != 7 { // of 4 claims and 3 Nodes
@@ -261,8 +261,8 @@ func TestALoopIsStopped(t *testing.T) {
 				w.round()
 			}
 			pool = w.pool()
-			if _, there := pool.Annotations[AnnotationReplacements]; there || said(pool) != nil {
-				t.Errorf("after the requirement was mended it has %v, and says %+v", pool.Annotations, said(pool))
+			if _, there := pool.Annotations[AnnotationReplacements]; there || stoppedCondition(pool) != nil {
+				t.Errorf("after the requirement was mended it has %v, and says %+v", pool.Annotations, stoppedCondition(pool))
 			}
 			if got := w.marks(AnnotationHeld); got != 0 || w.gone != atMost {
 				t.Errorf("%d objects are held, and %d were replaced", got, w.gone)
@@ -318,8 +318,8 @@ func TestACacheThatIsBehindReleasesNothing(t *testing.T) {
 	c := NewReplacements(behind, w.client, atMost, w.events)
 	_, err := c.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "web"}})
 	w.must(err)
-	if got := w.marks(AnnotationHeld); held == 0 || got != held || !said(w.pool()).IsTrue() {
-		t.Errorf("%d of %d are held, and the NodePool says %+v", got, held, said(w.pool()))
+	if got := w.marks(AnnotationHeld); held == 0 || got != held || !stoppedCondition(w.pool()).IsTrue() {
+		t.Errorf("%d of %d are held, and the NodePool says %+v", got, held, stoppedCondition(w.pool()))
 	}
 }
 
@@ -342,8 +342,8 @@ func TestARolloutIsNotStopped(t *testing.T) {
 			for w.replace() {
 				continue
 			}
-			if w.gone != 12 || said(w.pool()) != nil || w.marks(AnnotationHeld) > 0 {
-				t.Errorf("%d of 12 were replaced, it says %+v, and %d are held", w.gone, said(w.pool()), w.marks(AnnotationHeld))
+			if w.gone != 12 || stoppedCondition(w.pool()) != nil || w.marks(AnnotationHeld) > 0 {
+				t.Errorf("%d of 12 were replaced, it says %+v, and %d are held", w.gone, stoppedCondition(w.pool()), w.marks(AnnotationHeld))
 			}
 		})
 	}

@@ -113,15 +113,15 @@ func (l *Machines) Release(uid string) (gone bool) { return l.pools.Release(uid)
 func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
 	pools, err := l.pools.Pools(ctx, time.Now().Add(-recent))
 	if err != nil {
-		if nc := l.shown(l.pools.Last(), instance); nc != nil {
+		if nc := l.listedMachine(l.pools.Last(), instance); nc != nil {
 			return nc, nil // the last list is a better answer than none
 		}
 		return nil, err
 	}
-	if nc := l.shown(pools, instance); nc != nil {
+	if nc := l.listedMachine(pools, instance); nc != nil {
 		return nc, nil
 	}
-	node, err := l.nodeOf(ctx, nodeclaim.LinodeID(instance))
+	node, err := l.nodeName(ctx, nodeclaim.LinodeID(instance))
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +205,8 @@ func (l *Machines) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *lin
 //
 // Unverified: that the number in the name of a Node is that of its pool.
 
-// shown returns the machine with the instance; nil if the pools do not list it.
-func (l *Machines) shown(pools []api.Pool, instance int) *karpv1.NodeClaim {
+// listedMachine returns the machine with the instance; nil if the pools do not list it.
+func (l *Machines) listedMachine(pools []api.Pool, instance int) *karpv1.NodeClaim {
 	for _, pool := range pools {
 		for _, slot := range pool.Linodes {
 			if slot.InstanceID == instance {
@@ -239,8 +239,8 @@ func (l *Machines) maintained(pools []api.Pool, nc *karpv1.NodeClaim, node strin
 	})
 }
 
-// nodeOf returns the name of the Node with a provider id; "" if there is none.
-func (l *Machines) nodeOf(ctx context.Context, providerID string) (string, error) {
+// nodeName returns the name of the Node with a provider id; "" if there is none.
+func (l *Machines) nodeName(ctx context.Context, providerID string) (string, error) {
 	var nodes corev1.NodeList
 	err := l.client.List(ctx, &nodes, client.MatchingFields{"spec.providerID": providerID},
 		client.UnsafeDisableDeepCopy)

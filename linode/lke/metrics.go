@@ -34,8 +34,8 @@ var undeleted = []string{
 	string(api.ClassLocked), string(api.ClassAuth), string(api.ClassValidation), string(api.ClassBusy), string(api.ClassUnknown),
 }
 
-// take counts the nodes of each plan type. It ignores pools of the cluster that do not serve NodeClaims.
-func take(view capacity.View) nodeclaim.Rows {
+// countNodes counts the nodes of each plan type. It ignores pools of the cluster that do not serve NodeClaims.
+func countNodes(view capacity.View) nodeclaim.Rows {
 	rows := nodeclaim.Rows{}
 	owned := map[int]bool{}
 	for _, c := range view.Claims {
@@ -67,6 +67,6 @@ func take(view capacity.View) nodeclaim.Rows {
 
 // show sets the gauges to the values of a view.
 func (f *Syncer) show(view capacity.View) {
-	f.metrics.Show(take(view), f.cfg.Types.Price)
+	f.metrics.Show(countNodes(view), f.cfg.Types.Price)
 	f.metrics.Listed(view.Asked.Truncate(time.Second))
 }

@@ -32,7 +32,7 @@ func TestMetricsCountMachinesOfNodeClaims(t *testing.T) {
 	adopted.Adopted = true
 	leaving := claim("g6-standard-8", 0, early)
 	leaving.Leaving = true
-	got := take(capacity.View{
+	got := countNodes(capacity.View{
 		Claims: []capacity.Claim{
 			claim("g6-standard-4", 10, early), claim("g6-standard-4", 0, early.Add(time.Minute)),
 			claim("g6-standard-4", 0, early), leaving,

@@ -46,7 +46,7 @@ type decision struct{ version, reason, message string }
 func (w wish) decide() decision {
 	kept := w.kept
 	if kept == "" {
-		kept = w.first()
+		kept = w.firstVersion()
 	}
 	switch {
 	case w.written != "" && !catalog.ReachesVersion(w.controlPlane, w.written):
@@ -74,9 +74,9 @@ func (w wish) decide() decision {
 	return decision{version: kept}
 }
 
-// first returns the version of a class that is seen for the first time: the version of its nodes if it has any, for
+// firstVersion returns the version of a class that is seen for the first time: the version of its nodes if it has any, for
 // example after a restore or if an older controller did not record it, or else the control plane's.
-func (w wish) first() string {
+func (w wish) firstVersion() string {
 	newest, ok := catalog.ParseVersion(catalog.NewestVersion(w.nodes...))
 	switch {
 	case !ok:
@@ -168,9 +168,9 @@ type upgrading struct {
 // become ready, Karpenter keeps creating others, and the other NodePools wait.
 const standstill = time.Hour
 
-// turn reports whether the outdated nodes of a NodePool may be replaced. NodePools are upgraded one after the
+// mayReplace reports whether the outdated nodes of a NodePool may be replaced. NodePools are upgraded one after the
 // other, by name, so that a fault in a version appears in only one of them.
-func turn(all []upgrading, pool string, now time.Time) bool {
+func mayReplace(all []upgrading, pool string, now time.Time) bool {
 	for _, u := range all {
 		active := u.newest
 		if u.since.After(active) {
@@ -203,12 +203,12 @@ func (u *upgrades) versionDrifted(ctx context.Context, nc *karpv1.NodeClaim,
 	if err != nil || !catalog.OutdatedVersion(have, class.TargetVersion()) {
 		return false, err
 	}
-	all, err := u.all(ctx)
-	return err == nil && turn(all, nc.Labels[karpv1.NodePoolLabelKey], time.Now()), err
+	all, err := u.progress(ctx)
+	return err == nil && mayReplace(all, nc.Labels[karpv1.NodePoolLabelKey], time.Now()), err
 }
 
-// all returns the progress of the NodePools, which may be cached for a moment.
-func (u *upgrades) all(ctx context.Context) ([]upgrading, error) {
+// progress returns the progress of the NodePools, which may be cached for a moment.
+func (u *upgrades) progress(ctx context.Context) ([]upgrading, error) {
 	const fresh = 2 * time.Second
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -267,7 +267,7 @@ func TestNodePoolsFollowOneAnother(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
 			for _, u := range tt.all {
-				if turn(tt.all, u.pool, now) {
+				if mayReplace(tt.all, u.pool, now) {
 					got = append(got, u.pool)
 				}
 			}

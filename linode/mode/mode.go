@@ -67,7 +67,7 @@ func (pools) Suppose(class *linodev1alpha1.LinodeNodeClass) {
 	class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
 }
 
-func (pools) StandIn(name string) *linodev1alpha1.LinodeNodeClass { return named(name) }
+func (pools) StandIn(name string) *linodev1alpha1.LinodeNodeClass { return newClass(name) }
 
 func (p pools) DaemonSets() (sets []*appsv1.DaemonSet, known bool) {
 	if p.tier != catalog.Standard {
@@ -101,7 +101,7 @@ func (instances) Suppose(class *linodev1alpha1.LinodeNodeClass) {
 }
 
 func (instances) StandIn(name string) *linodev1alpha1.LinodeNodeClass {
-	class := named(name)
+	class := newClass(name)
 	class.Spec.Image = "unknown"
 	return class
 }
@@ -110,7 +110,7 @@ func (instances) DaemonSets() (sets []*appsv1.DaemonSet, known bool) { return ni
 
 func (instances) Provider() string { return "the cluster" }
 
-func named(name string) *linodev1alpha1.LinodeNodeClass {
+func newClass(name string) *linodev1alpha1.LinodeNodeClass {
 	class := &linodev1alpha1.LinodeNodeClass{}
 	class.Name = name
 	return class

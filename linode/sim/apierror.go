@@ -53,7 +53,7 @@ func (c *checker) must(ok bool, field, format string, args ...any) {
 	}
 }
 
-func (c *checker) err() error {
+func (c *checker) error() error {
 	if len(c.errs) == 0 {
 		return nil
 	}

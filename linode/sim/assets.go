@@ -24,7 +24,7 @@ func (st *state) createGroup(q *request) (any, error) {
 	draft := Placement{Label: spec.Label, Region: spec.Region, Type: spec.Type, Policy: spec.Policy}
 	var c checker
 	st.checkGroup(&c, draft)
-	if err := c.err(); err != nil {
+	if err := c.error(); err != nil {
 		return nil, err
 	}
 	if st.breaks("group-size") {

@@ -44,7 +44,7 @@ func (st *state) createCluster(q *request) (any, error) {
 	var c checker
 	st.checkCluster(&c, draft)
 	st.checkPools(&c, draft, spec.NodePools)
-	if err := c.err(); err != nil {
+	if err := c.error(); err != nil {
 		return nil, err
 	}
 	made := st.addCluster(draft.Cluster, q.now)
@@ -88,7 +88,7 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	c.must(spec.Version == nil || st.breaks("downgrade") || !catalog.NewerVersion(cl.KubernetesVersion, *spec.Version), "k8s_version",
 		"k8s_version must not be older than the present one")
 	checkTags(&c, ptr.Deref(spec.Tags, nil))
-	if err := c.err(); err != nil {
+	if err := c.error(); err != nil {
 		return nil, err
 	}
 	set(&cl.Label, spec.Label)

@@ -31,41 +31,41 @@ func (s *Simulator) controls() *http.ServeMux {
 	byID := func(pattern string, do func(id int, r *http.Request) (found bool)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			id, _ := strconv.Atoi(r.PathValue("id"))
-			done(w, r, do(id, r))
+			answerDone(w, r, do(id, r))
 		})
 	}
-	mux.HandleFunc("GET /simulator/stats", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Stats()) })
-	mux.HandleFunc("GET /simulator/calls", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Calls()) })
+	mux.HandleFunc("GET /simulator/stats", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Stats()) })
+	mux.HandleFunc("GET /simulator/calls", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Calls()) })
 	mux.HandleFunc("GET /simulator/state", s.controlState)
 	mux.HandleFunc("POST /simulator/faults", s.controlInject)
 	mux.HandleFunc("DELETE /simulator/faults", func(w http.ResponseWriter, r *http.Request) {
 		s.ClearFaults()
-		done(w, r, true)
+		answerDone(w, r, true)
 	})
 	byID("POST /simulator/instances/{id}/lose", func(id int, r *http.Request) bool {
 		return s.LoseInstance(id, r.URL.Query().Get("replaced") != "false")
 	})
 	mux.HandleFunc("POST /simulator/assets", func(w http.ResponseWriter, r *http.Request) {
 		var set AssetSet
-		if given(w, r, &set) {
-			reply(w, s.AddAssets(set))
+		if readBody(w, r, &set) {
+			writeJSON(w, s.AddAssets(set))
 		}
 	})
 	mux.HandleFunc("GET /simulator/linodes", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, append([]Linode{}, s.Linodes()...))
+		writeJSON(w, append([]Linode{}, s.Linodes()...))
 	})
 	byID("POST /simulator/linodes/{id}/restart", func(id int, _ *http.Request) bool { return s.RestartKubelet(id) })
 	mux.HandleFunc("POST /simulator/stock", func(w http.ResponseWriter, r *http.Request) {
 		var row catalog.Availability
-		if given(w, r, &row) {
-			done(w, r, s.SetStock(row))
+		if readBody(w, r, &row) {
+			answerDone(w, r, s.SetStock(row))
 		}
 	})
 	mux.HandleFunc("POST /simulator/maintenance", s.controlAnnounce)
 	byID("DELETE /simulator/maintenance/{id}", func(id int, _ *http.Request) bool { return s.Unannounce(id, "canceled") })
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
-		done(w, r, true)
+		answerDone(w, r, true)
 	})
 	return mux
 }
@@ -76,7 +76,7 @@ func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
 	for _, c := range clusters {
 		pools[c.ID] = s.PoolsOf(c.ID)
 	}
-	reply(w, map[string]any{
+	writeJSON(w, map[string]any{
 		"clusters": clusters, "pools": pools, "instances": s.Instances(), "machine_ids": s.machineIDs(),
 	})
 }
@@ -89,46 +89,46 @@ func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
 	if first, err := body.Peek(1); err == nil && first[0] == '[' {
 		into = &faults
 	}
-	if !given(w, r, into) {
+	if !readBody(w, r, into) {
 		return
 	}
 	for _, f := range faults {
 		if err := s.Inject(f); err != nil {
-			complain(w, http.StatusBadRequest, err)
+			writeError(w, http.StatusBadRequest, err)
 			return
 		}
 	}
-	done(w, r, true)
+	answerDone(w, r, true)
 }
 
-// given reads the body of a call, and reports whether it is valid. It rejects unknown keys.
-func given(w http.ResponseWriter, r *http.Request, into any) bool {
+// readBody reads the body of a call, and reports whether it is valid. It rejects unknown keys.
+func readBody(w http.ResponseWriter, r *http.Request, into any) bool {
 	decoder := json.NewDecoder(io.LimitReader(r.Body, maxRequest))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(into)
 	if err != nil {
-		complain(w, http.StatusBadRequest, err)
+		writeError(w, http.StatusBadRequest, err)
 	}
 	return err == nil
 }
 
-// done answers a call without a result; found reports whether the object of the path exists.
-func done(w http.ResponseWriter, r *http.Request, found bool) {
+// answerDone answers a call without a result; found reports whether the object of the path exists.
+func answerDone(w http.ResponseWriter, r *http.Request, found bool) {
 	if found {
-		reply(w, struct{}{})
+		writeJSON(w, struct{}{})
 	} else {
-		complain(w, http.StatusNotFound, fmt.Errorf("%s: there is none", r.URL.Path))
+		writeError(w, http.StatusNotFound, fmt.Errorf("%s: there is none", r.URL.Path))
 	}
 }
 
-func reply(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(v)
 }
 
-func complain(w http.ResponseWriter, status int, err error) {
+func writeError(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(errorBody([]fieldError{{Reason: err.Error()}}))

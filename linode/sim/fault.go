@@ -77,7 +77,7 @@ type Fault struct {
 	StaysOffline bool `json:"stays_offline,omitempty"`
 	// RegisterAs is the node name that Linodes in no LKE pool use instead of their own. It is combined with Plan
 	// and Region.
-	PosesAs string `json:"poses_as,omitempty"`
+	RegisterAs string `json:"register_as,omitempty"`
 	// Room is the number of nodes for which there is capacity, with "refuse" and "clamp".
 	Room int `json:"room,omitempty"`
 }

@@ -43,8 +43,8 @@ type injected struct {
 	Seen, Hit, Given int
 }
 
-// meet counts a match and says whether the fault is due for it.
-func (f *injected) meet(rng *rand.Rand) bool {
+// isDue counts a match and says whether the fault is due for it.
+func (f *injected) isDue(rng *rand.Rand) bool {
 	f.Seen++
 	if f.Seen <= f.Fault.After || (f.Fault.Count > 0 && f.Hit >= f.Fault.Count) {
 		return false
@@ -58,7 +58,7 @@ func (f *injected) meet(rng *rand.Rand) bool {
 
 // call returns the fault for a call, or one that does nothing.
 func (l *faults) call(method, path string) Fault {
-	f := l.first(func(f *injected) bool { return !f.Fault.ofMachines() && f.Fault.matches(method, path) })
+	f := l.firstDue(func(f *injected) bool { return !f.Fault.ofMachines() && f.Fault.matches(method, path) })
 	if f == nil {
 		return Fault{}
 	}
@@ -67,13 +67,13 @@ func (l *faults) call(method, path string) Fault {
 
 // capacity returns the fault by which so many nodes of a plan cannot be had in that way; nil if they can.
 func (l *faults) capacity(way, plan, region string, nodes int) *injected {
-	return l.first(func(f *injected) bool { return f.Fault.empties(way, plan, region) && f.room() < nodes })
+	return l.firstDue(func(f *injected) bool { return f.Fault.empties(way, plan, region) && f.room() < nodes })
 }
 
-// first counts a match of all faults that match, and returns the first that is due.
-func (l *faults) first(matches func(*injected) bool) (due *injected) {
+// firstDue counts a match of all faults that match, and returns the first that is due.
+func (l *faults) firstDue(matches func(*injected) bool) (due *injected) {
 	for _, f := range l.list {
-		if matches(f) && f.meet(l.rng) && due == nil {
+		if matches(f) && f.isDue(l.rng) && due == nil {
 			due = f
 		}
 	}
@@ -97,17 +97,17 @@ func (l *faults) lacks(way, plan, region string) bool { return l.capacity(way, p
 
 // meets says whether a new machine of the plan meets a fault of a kind.
 func (l *faults) meets(plan, region string, kind func(*Fault) bool) bool {
-	return l.first(func(f *injected) bool { return kind(&f.Fault) && f.Fault.empties("", plan, region) }) != nil
+	return l.firstDue(func(f *injected) bool { return kind(&f.Fault) && f.Fault.empties("", plan, region) }) != nil
 }
 
 // applyTo has a new Linode meet the faults that are for it: each of them, not only the first.
 func (l *faults) applyTo(made *Linode) {
 	for _, f := range l.list {
-		if f.Fault.PosesAs == "" && !f.Fault.NeverJoins || !f.Fault.empties("", made.Type, made.Region) || !f.meet(l.rng) {
+		if f.Fault.RegisterAs == "" && !f.Fault.NeverJoins || !f.Fault.empties("", made.Type, made.Region) || !f.isDue(l.rng) {
 			continue
 		}
 		made.Idle = made.Idle || f.Fault.NeverJoins
-		made.PosesAs = cmp.Or(made.PosesAs, f.Fault.PosesAs)
+		made.RegisterAs = cmp.Or(made.RegisterAs, f.Fault.RegisterAs)
 	}
 }
 
@@ -137,7 +137,7 @@ func (f *Fault) empties(way, plan, region string) bool {
 
 // ofMachines says whether a fault is matched against machines, and not against calls.
 func (f *Fault) ofMachines() bool {
-	return f.NoCapacity != "" || f.NeverJoins || f.StaysOffline || f.PosesAs != ""
+	return f.NoCapacity != "" || f.NeverJoins || f.StaysOffline || f.RegisterAs != ""
 }
 
 func (f *Fault) matches(method, path string) bool {
@@ -171,7 +171,7 @@ func (f *Fault) check() error {
 	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, NodeEvent, Hidden, Clamp}, f.NoCapacity):
 		return fmt.Errorf("no_capacity %q: want %s, %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, NodeEvent,
 			Hidden, Clamp)
-	case f.NoCapacity != "" && (f.NeverJoins || f.StaysOffline || f.PosesAs != ""):
+	case f.NoCapacity != "" && (f.NeverJoins || f.StaysOffline || f.RegisterAs != ""):
 		return errors.New("never_joins and the like: a machine that is not there cannot join; leave out no_capacity")
 	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0:
 		return errors.New("after, count, room, delay and late cannot be negative")
@@ -187,7 +187,7 @@ func (f *Fault) check() error {
 		return fmt.Errorf("ignored: want the method DELETE; for the others use no_capacity %s", Clamp)
 	case f.idle():
 		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity, " +
-			"never_joins, stays_offline or poses_as")
+			"never_joins, stays_offline or register_as")
 	}
 	return nil
 }

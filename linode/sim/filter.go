@@ -56,12 +56,12 @@ func parseFilter(header string, fields ...string) (filter, error) {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(header), &object) != nil {
-		return nil, wrong("Invalid filter") // assumption: the text
+		return nil, invalidFilter("Invalid filter") // assumption: the text
 	}
 	return parse(object, fields)
 }
 
-func wrong(format string, args ...any) error {
+func invalidFilter(format string, args ...any) error {
 	return refusal(http.StatusBadRequest, "X-Filter", fmt.Sprintf(format, args...))
 }
 
@@ -84,7 +84,7 @@ func term(key string, value json.RawMessage, fields []string) (filter, error) {
 	case key == "+or":
 		return either(value, fields)
 	case !slices.Contains(fields, key):
-		return nil, wrong("Cannot filter on %s", key) // observed
+		return nil, invalidFilter("Cannot filter on %s", key) // observed
 	}
 	return comparison(key, value)
 }
@@ -92,7 +92,7 @@ func term(key string, value json.RawMessage, fields []string) (filter, error) {
 func either(value json.RawMessage, fields []string) (filter, error) {
 	var objects []map[string]json.RawMessage
 	if json.Unmarshal(value, &objects) != nil {
-		return nil, wrong("Invalid value of +or")
+		return nil, invalidFilter("Invalid value of +or")
 	}
 	var parts []filter
 	for _, object := range objects {
@@ -114,18 +114,18 @@ func comparison(key string, value json.RawMessage) (filter, error) {
 	operators := map[string]json.RawMessage{}
 	if json.Unmarshal(value, &operators) == nil {
 		if len(operators) != 1 {
-			return nil, wrong("Invalid operator for %s", key)
+			return nil, invalidFilter("Invalid operator for %s", key)
 		}
 		for name, operand := range operators {
 			value, matches = operand, operator(name)
 		}
 		if matches == nil {
-			return nil, wrong("Invalid operator for %s", key) // others are not simulated
+			return nil, invalidFilter("Invalid operator for %s", key) // others are not simulated
 		}
 	}
 	var want any
 	if json.Unmarshal(value, &want) != nil || want == nil {
-		return nil, wrong("Invalid value of %s", key)
+		return nil, invalidFilter("Invalid value of %s", key)
 	}
 	text := fmt.Sprint(want)
 	if _, number := want.(float64); number {

@@ -41,12 +41,12 @@ func (st *state) createInstance(q *request) (any, error) {
 			c.errs[n].Field = ""
 		}
 	}
-	if err := c.err(); err != nil {
+	if err := c.error(); err != nil {
 		return nil, err
 	}
 	c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel)
-	if c.err() != nil {
-		return nil, c.err()
+	if c.error() != nil {
+		return nil, c.error()
 	}
 	if err := st.accountRoom(spec.Type, spec.Region, 1); err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (st *state) createInstance(q *request) (any, error) {
 	st.lastInstance++
 	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // the label may be taken
 	c.must(!st.labelled(spec.Label) || st.breaks("label-taken"), "label", duplicateLabel)
-	if c.err() != nil {
-		return nil, c.err()
+	if c.error() != nil {
+		return nil, c.error()
 	}
 	made := st.makeLinode(spec, q.now)
 	st.faults.applyTo(&made.Linode)
@@ -78,7 +78,7 @@ func (st *state) updateInstance(i *instance, q *request) (any, error) {
 	if label := ptr.Deref(change.Label, i.Label); label != i.Label {
 		c.must(!st.labelled(label), "label", duplicateLabel)
 	}
-	if err := c.err(); err != nil {
+	if err := c.error(); err != nil {
 		return nil, err
 	}
 	if i.slot == nil {

@@ -77,7 +77,7 @@ func (j *joiners) pass(ctx context.Context) (next time.Time, _ error) {
 func (j *joiners) joiner(l Linode, version string) *joiner {
 	return &joiner{restarts: -1, stop: func() {}, kubelet: &Kubelet{
 		Linode: l.ID, Has: l.resources(), Address: l.Address(), MachineID: machineID(l.ID), Version: version,
-		UserData: l.UserData, Swap: l.SwapSize, PosesAs: l.PosesAs, Dial: j.dial,
+		UserData: l.UserData, Swap: l.SwapSize, RegisterAs: l.RegisterAs, Dial: j.dial,
 		Report: func(status JoinStatus) { j.report(l.ID, l.Label, status) },
 	}}
 }

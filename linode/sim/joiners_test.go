@@ -236,7 +236,7 @@ func TestFailuresOfALinode(t *testing.T) {
 
 func TestLinodeThatImpersonatesAnother(t *testing.T) {
 	playMachines(t, Config{}, func(p *playground) {
-		if err := p.Inject(Fault{PosesAs: "control-plane"}); err != nil {
+		if err := p.Inject(Fault{RegisterAs: "control-plane"}); err != nil {
 			t.Fatal(err)
 		}
 		p.machine("prod-a")

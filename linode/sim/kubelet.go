@@ -40,14 +40,14 @@ type Dial func(*rest.Config) (kubernetes.Interface, error)
 
 // Kubelet joins one machine to its cluster.
 type Kubelet struct {
-	Linode    int // its id
-	Has       catalog.Resources
-	Address   string // address of its first interface
-	MachineID string
-	Version   string // of the kubelet
-	UserData  []byte
-	Swap      int    // MB
-	PosesAs   string // another node name that it registers with, with its own certificate
+	Linode     int // its id
+	Has        catalog.Resources
+	Address    string // address of its first interface
+	MachineID  string
+	Version    string // of the kubelet
+	UserData   []byte
+	Swap       int    // MB
+	RegisterAs string // another node name that it registers with, with its own certificate
 
 	// Dial creates clients; nil creates real ones.
 	Dial Dial
@@ -97,7 +97,7 @@ func (k *Kubelet) Run(ctx context.Context) {
 	}
 	k.join = join
 	for _, s := range k.steps() {
-		if !k.take(ctx, s) {
+		if !k.runStep(ctx, s) {
 			return
 		}
 	}
@@ -105,8 +105,8 @@ func (k *Kubelet) Run(ctx context.Context) {
 	k.say(Joined, "")
 }
 
-// take reports whether a step was done before ctx ended.
-func (k *Kubelet) take(ctx context.Context, s step) bool {
+// runStep reports whether a step was done before ctx ended.
+func (k *Kubelet) runStep(ctx context.Context, s step) bool {
 	k.say(s.name, "")
 	for wait := s.first; ; wait = min(2*wait, s.last) {
 		err := s.do(ctx)

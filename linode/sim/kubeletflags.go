@@ -28,7 +28,7 @@ func (j *Join) starts(arguments []argument, load func() error) error {
 			if !slices.Contains(strings.Fields(kubeletFlags), a.name) {
 				return fmt.Errorf("failed to parse kubelet flag: unknown flag: --%s", a.name)
 			}
-			if err := j.take(a); err != nil {
+			if err := j.setFlag(a); err != nil {
 				return fmt.Errorf("failed to parse kubelet flag: invalid argument %q for %q flag: %w", a.value, "--"+a.name, err)
 			}
 		}
@@ -49,8 +49,8 @@ func (j *Join) starts(arguments []argument, load func() error) error {
 	return j.Settings.check()
 }
 
-// take applies one flag. If a flag does not change the Node, only its name is checked.
-func (j *Join) take(a argument) (err error) {
+// setFlag applies one flag. If a flag does not change the Node, only its name is checked.
+func (j *Join) setFlag(a argument) (err error) {
 	s := &j.Settings
 	switch a.name {
 	case "cloud-provider":

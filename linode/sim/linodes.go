@@ -51,7 +51,7 @@ type Linode struct {
 	Join     JoinStatus `json:"join"`
 	Restarts int        `json:"restarts,omitempty"`
 	// RegisterAs is the node name that it uses instead of its own.
-	PosesAs string `json:"poses_as,omitempty"`
+	RegisterAs string `json:"register_as,omitempty"`
 	// CCM is how long the cloud controller takes to complete its Node.
 	CCM time.Duration `json:"-"`
 }

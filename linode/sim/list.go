@@ -66,5 +66,5 @@ func paging(query url.Values) (number, size int, err error) {
 		c.must(err == nil && size >= minPageSize &&
 			size <= maxPageSize, "page_size", "Must be %d-%d", minPageSize, maxPageSize)
 	}
-	return number, size, c.err()
+	return number, size, c.error()
 }

@@ -137,8 +137,8 @@ func (st *state) listMaintenance(q *request) (any, error) {
 // controlAnnounce announces maintenance of a host.
 func (s *Simulator) controlAnnounce(w http.ResponseWriter, r *http.Request) {
 	var work Work
-	if given(w, r, &work) {
-		done(w, r, s.Announce(work))
+	if readBody(w, r, &work) {
+		answerDone(w, r, s.Announce(work))
 	}
 }
 

@@ -43,7 +43,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 		c.must(spec.Version != nil, "k8s_version", "k8s_version is required")
 		c.must(spec.Strategy != nil, "update_strategy", "update_strategy is required")
 	}
-	if err := c.err(); err != nil {
+	if err := c.error(); err != nil {
 		return nil, err
 	}
 	if err := st.room(cl, *spec.Plan, *spec.Count); err != nil {
@@ -101,7 +101,7 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 	}
 	var c checker
 	spec.check(&c, p.cluster, st)
-	if err := c.err(); err != nil {
+	if err := c.error(); err != nil {
 		return nil, err
 	}
 	more := 0
@@ -197,7 +197,7 @@ func (st *state) recyclePool(p *pool, q *request) (any, error) {
 }
 
 func (st *state) getNode(sl *slot, q *request) (any, error) {
-	if !sl.shown(q.now) {
+	if !sl.isListed(q.now) {
 		return nil, notFound()
 	}
 	return sl.view(q.now), nil

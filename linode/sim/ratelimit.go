@@ -86,7 +86,7 @@ type quota struct {
 	exceeded         bool
 }
 
-func (l *limiter) take(token string, b *bucket, now time.Time) quota {
+func (l *limiter) count(token string, b *bucket, now time.Time) quota {
 	limit := b.limit(l.limit)
 	w := l.window(windowKey{token, b}, now)
 	if limit == 0 {

@@ -37,7 +37,7 @@ func (k *Kubelet) node(now metav1.Time) *corev1.Node {
 	offers := k.join.Settings.offered(k.Has)
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        cmp.Or(k.PosesAs, k.join.Name),
+			Name:        cmp.Or(k.RegisterAs, k.join.Name),
 			Labels:      nodeLabels(k.join.Name),
 			Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
 		},

@@ -115,7 +115,7 @@ func (s *Simulator) work(x *exchange) answer {
 
 func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (any, error) {
 	token := bearer(x.http)
-	q := s.limiter.take(token, x.route.bucket(), now)
+	q := s.limiter.count(token, x.route.bucket(), now)
 	if !x.route.unmetered {
 		q.writeTo(header, now)
 	}

@@ -19,10 +19,10 @@ func (c *cluster) view() Cluster { return c.Cluster }
 
 // view shows a pool at a time, on Enterprise without the nodes that it does not list yet.
 func (p *pool) view(now time.Time) Pool {
-	return p.show(now, func(sl *slot) bool { return sl.shown(now) })
+	return p.show(now, func(sl *slot) bool { return sl.isListed(now) })
 }
 
-func (sl *slot) shown(now time.Time) bool {
+func (sl *slot) isListed(now time.Time) bool {
 	age := now.Sub(sl.listed)
 	flickers := sl.flickers && len(sl.pool.slots) > 1 && age >= 20*time.Second && age < 40*time.Second
 	return !sl.hidden && age >= 0 && !flickers

@@ -35,7 +35,7 @@ func (j job) program(p Program) string { return filepath.Join(j.dir, "bin", p.Na
 func (j job) asset(a Asset) string     { return filepath.Join(j.dir, "assets", a.Name) }
 func (j job) log() string              { return filepath.Join(j.dir, "build.log") }
 
-// missing returns the programs and assets that are not there.
+// missing returns the programs and assets that do not exist yet.
 func (j job) missing() (programs []Program, assets []Asset) {
 	return slices.DeleteFunc(slices.Clone(j.programs), func(p Program) bool { return exists(j.program(p)) }),
 		slices.DeleteFunc(slices.Clone(j.module.Assets), func(a Asset) bool { return exists(j.asset(a)) })
@@ -78,8 +78,8 @@ func (j job) build(ctx context.Context) (err error) {
 	return nil
 }
 
-// furnish writes the module's files. The directory's name is a digest of them, so
-// another process that writes them writes the same.
+// furnish writes the module's files. The directory's name is a digest of them, so if another process writes the
+// files, they are the same.
 func (j job) furnish() error {
 	mod, sum, err := j.module.source()
 	if err != nil {
@@ -102,7 +102,7 @@ func (j job) buildPrograms(ctx context.Context, goCommand string, programs []Pro
 	if err != nil {
 		return err
 	}
-	// Under the lock no other process uses this name; a leftover is overwritten.
+	// No other process uses this name, because of the lock, so a leftover can be overwritten.
 	unfinished := filepath.Join(j.dir, "unfinished") + string(filepath.Separator)
 	if err := os.MkdirAll(unfinished, 0o755); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (j job) buildPrograms(ctx context.Context, goCommand string, programs []Pro
 	return nil
 }
 
-// copyAsset takes a file from the source of a module that the build has fetched.
+// copyAsset copies a file from the source of a module that the build has fetched.
 func (j job) copyAsset(ctx context.Context, goCommand string, a Asset) error {
 	// If the program was prebuilt, nothing has fetched the source yet.
 	if err := j.run(ctx, io.Discard, goCommand, "mod", "download", a.Module); err != nil {

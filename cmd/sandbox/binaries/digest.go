@@ -56,8 +56,7 @@ func (m Module) buildFlags() ([]string, error) {
 			link += " -X " + pair
 		}
 	}
-	// -mod overrules GOFLAGS. Nothing that
-	// compiles packages otherwise than go build does: what lkeplan has compiled is not
-	// compiled again.
+	// -mod overrides GOFLAGS. No flag may change how packages are compiled, so that packages that were compiled for
+	// lkeplan are reused.
 	return []string{"-mod=readonly", "-buildvcs=false", "-ldflags", link}, nil
 }

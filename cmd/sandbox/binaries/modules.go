@@ -1,9 +1,8 @@
-// Package binaries has the programs of a sandbox: it lists them, with the modules
-// that they are built from, and builds the missing ones.
+// Package binaries builds the programs of a sandbox: Store.Ensure returns the paths of the programs of some
+// modules, such as ControlPlane, and first builds those that are missing.
 //
-// The programs are built from source by the go command, out of small modules
-// whose go.mod and go.sum are embedded here, so that a sandbox needs nothing but
-// Go and a module proxy. The package does not run the programs.
+// The programs are built from source by the go command, from small modules whose go.mod and go.sum are embedded
+// here, so that a sandbox needs only Go and a module proxy. The package does not run the programs.
 package binaries
 
 import (
@@ -22,10 +21,10 @@ var embedded embed.FS
 // Module is a set of programs that are built from one go.mod.
 type Module struct {
 	Name string
-	// Source has go.mod and go.sum as NAME.mod and NAME.sum, because a directory
-	// with a file called go.mod cannot be embedded. Without it they are those embedded here.
+	// Source has go.mod and go.sum as NAME.mod and NAME.sum, because a directory with a file called go.mod cannot
+	// be embedded. nil means the embedded ones.
 	Source fs.FS
-	// From is the NAME of the two files; "" stands for Name.
+	// From is the NAME of the two files; "" means Name.
 	From string
 	// Main is the required module whose version is the version of the set.
 	Main     string
@@ -41,7 +40,7 @@ type Program struct {
 	Name, Package string
 	// Output is what the go command calls the program, if not Name.
 	Output string
-	// Test says that the program is the test binary of the package.
+	// Test means that the program is the test binary of the package.
 	Test bool
 }
 
@@ -66,7 +65,7 @@ const (
 	NotificationController = "notification-controller"
 )
 
-// Stages returns the assets with KWOK's stages: how nodes and pods get ready and end.
+// Stages returns the names of KWOK's stages, which define how nodes and pods become ready and end.
 func Stages() []string { return assets(kwok()) }
 
 // FluxCRDs returns the CRDs of Flux's sources, alerts and receivers.
@@ -111,8 +110,8 @@ func flux() Module {
 	}
 }
 
-// notification has only the CRDs of Flux's notification-controller: in a sandbox
-// the program would notify no other.
+// notification has only the CRDs of Flux's notification-controller, because in a sandbox the program would have no
+// one to notify.
 func notification() Module {
 	const module = "github.com/fluxcd/notification-controller"
 	return Module{
@@ -138,7 +137,7 @@ func crds(module, prefix string, plurals ...string) []Asset {
 	return all
 }
 
-// karpenter is Karpenter's own suite of regression tests for providers.
+// karpenter returns Karpenter's own suite of regression tests for providers.
 func karpenter() Module {
 	const module = "sigs.k8s.io/karpenter"
 	return Module{
@@ -166,7 +165,7 @@ func kubernetes() Module {
 	}
 }
 
-// Machine has what a machine needs to join a cluster.
+// Machine returns the programs that a machine needs to join a cluster.
 func Machine() Module {
 	m := kubernetes()
 	m.Name, m.From = "machine", m.Name
@@ -177,8 +176,8 @@ func Machine() Module {
 	return m
 }
 
-// kubernetesVersion stamps what the release scripts stamp. Without it kubectl and
-// the version endpoint report v0.0.0-master, which some clients refuse.
+// kubernetesVersion returns the linker variables that the release scripts set. Without them kubectl and the version
+// endpoint report v0.0.0-master, which some clients reject.
 func kubernetesVersion(version string) []string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	var pairs []string

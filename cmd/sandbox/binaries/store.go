@@ -18,12 +18,12 @@ type Store struct {
 	Say func(format string, args ...any)
 }
 
-// Set is everything a sandbox runs: the paths of programs and assets by their names.
+// Set has the programs and assets of a sandbox: their paths by their names.
 type Set struct {
 	Programs, Assets map[string]string
 }
 
-// Dirs returns the directories the programs are in, for PATH.
+// Dirs returns the directories of the programs, for PATH.
 func (s Set) Dirs() []string {
 	var dirs []string
 	for _, path := range s.Programs {
@@ -33,7 +33,7 @@ func (s Set) Dirs() []string {
 	return slices.Compact(dirs)
 }
 
-// Ensure returns the programs of the modules and builds what is missing.
+// Ensure returns the programs of the modules, and builds those that are missing.
 func (s Store) Ensure(ctx context.Context, modules []Module) (Set, error) {
 	set := Set{Programs: map[string]string{}, Assets: map[string]string{}}
 	for _, m := range modules {

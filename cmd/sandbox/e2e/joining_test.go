@@ -128,7 +128,7 @@ func (j *joining) refused() {
 	j.makeLinode("label", kubeadm(j.t, label))
 	want["label"] = "certificate: the kubelet does not start: failed to validate kubelet flags: unknown " +
 		"'kubernetes.io' or 'k8s.io' "
-	j.inject(`{"poses_as": "control-plane"}`)
+	j.inject(`{"register_as": "control-plane"}`)
 	j.makeLinode("impostor", kubeadm(j.t, j.join("impostor")))
 	want["impostor"] = `registration: nodes "control-plane" is forbidden: `
 	for name, want := range want {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// image builds the image for architectures into a directory, as an OCI layout.
+// image builds the image for some architectures into a directory, as an OCI layout.
 func (c *commit) image(ctx context.Context, dir string, architectures []string) error {
 	programs, err := os.MkdirTemp("", "lkeplan-image")
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *commit) image(ctx context.Context, dir string, architectures []string) 
 	return nil
 }
 
-// imageOf returns an image with one file, the program. It has no shell, no user but a number,
-// and writes nowhere: certificates to trust are in the program.
+// imageOf returns an image with one file, the program. It has no shell, runs as a numeric user, and writes nowhere:
+// the program contains the certificates that it trusts.
 func (c *commit) imageOf(program, architecture string) (v1.Image, error) {
 	content, err := os.ReadFile(program)
 	if err != nil {

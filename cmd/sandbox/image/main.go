@@ -29,10 +29,10 @@ func main() {
 	}
 }
 
-// commit is what the image is built from.
+// commit is the commit from which the image is built.
 type commit struct {
 	root    string // of the repository
-	version string // without v
+	version string // without the v
 	made    time.Time
 }
 
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 	return c.image(ctx, *dir, strings.Split(*only, ","))
 }
 
-// read finds out what is checked out.
+// read reads the commit that is checked out.
 func read(ctx context.Context, root string) (*commit, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -71,7 +71,7 @@ func read(ctx context.Context, root string) (*commit, error) {
 	version, tagged := strings.CutPrefix(tag, "v")
 	c.version = version
 	if !tagged {
-		c.version = "0.0.0-g" + tag // of a commit before the first tag
+		c.version = "0.0.0-g" + tag // for a commit before the first tag
 	}
 	seconds, err := c.run(ctx, nil, "git", "log", "-1", "--format=%ct")
 	if err != nil {
@@ -85,8 +85,8 @@ func read(ctx context.Context, root string) (*commit, error) {
 	return c, nil
 }
 
-// build builds the controller into a file. It links no C, and knows neither the directory that
-// it was built in nor symbols.
+// build builds the controller into a file. It uses no C, and the program contains neither the build directory nor
+// symbols.
 func (c *commit) build(ctx context.Context, architecture, file string) error {
 	_, err := c.run(ctx, []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + architecture, "GOFLAGS="},
 		"go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", file, "./cmd/controller")

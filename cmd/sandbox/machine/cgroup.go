@@ -16,12 +16,12 @@ import (
 
 const (
 	cgroupRoot = "/sys/fs/cgroup"
-	// prefix begins the names of machines' cgroups; the id of the process follows that has made them.
+	// prefix is the start of the names of machines' cgroups. The id of the process that made them follows.
 	prefix = "lkeplan-"
 )
 
-// hierarchies returns the host's hierarchies of cgroups, each with where it is mounted. In cgroup v2 there
-// is one; with v1 there is one for each controller, and one of v2 that has none.
+// hierarchies returns the host's hierarchies of cgroups, each with its mount point. In cgroup v2 there is one; in
+// v1 there is one for each controller, and one of v2 without controllers.
 func hierarchies() ([]Cgroup, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -71,7 +71,7 @@ func parseHierarchies(mounts string) (all []Cgroup) {
 	return all
 }
 
-// makeCgroups makes a cgroup for a machine in each hierarchy.
+// makeCgroups creates a cgroup for a machine in each hierarchy.
 func makeCgroups(name string) ([]Cgroup, error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -79,20 +79,20 @@ func makeCgroups(name string) ([]Cgroup, error) {
 	}
 	for i, g := range all {
 		all[i].Dir = filepath.Join(g.Dir, fmt.Sprintf("%s%d-%s", prefix, os.Getpid(), name))
-		if len(all) == 1 { // cgroup v2: what the parent hands on
+		if len(all) == 1 { // cgroup v2: the controllers that the parent delegates
 			controllers, err := os.ReadFile(filepath.Join(g.Dir, "cgroup.controllers"))
 			if err != nil {
 				return nil, err
 			}
 			for _, c := range strings.Fields(string(controllers)) {
-				// Some cannot be handed on, and are not needed: those that are, hierarchies has looked for.
+				// Some controllers cannot be delegated, and are not needed: hierarchies has checked those that are.
 				_ = os.WriteFile(filepath.Join(g.Dir, "cgroup.subtree_control"), []byte("+"+c), 0)
 			}
 		}
 		if err := os.Mkdir(all[i].Dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("make a cgroup for machine %s: %w", name, err)
 		}
-		if strings.Contains(g.Controllers, "cpuset") { // one without processors takes no process
+		if strings.Contains(g.Controllers, "cpuset") { // a cgroup without processors cannot have processes
 			for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 				value, err := os.ReadFile(filepath.Join(g.Dir, file))
 				if err == nil {
@@ -110,8 +110,8 @@ func makeCgroups(name string) ([]Cgroup, error) {
 	return all, nil
 }
 
-// removeCgroups removes the cgroups of a machine that is off. A process that has just ended may keep
-// one for a moment.
+// removeCgroups removes the cgroups of a machine that is off. A process that has just ended may block this for a
+// moment.
 func removeCgroups(all []Cgroup) {
 	for _, g := range all {
 		for try := 0; try < 100 && !removeCgroup(g.Dir); try++ {
@@ -120,7 +120,7 @@ func removeCgroups(all []Cgroup) {
 	}
 }
 
-// removeCgroup reports whether a cgroup is gone with all below.
+// removeCgroup removes a cgroup with everything below it, and reports whether it is gone.
 func removeCgroup(dir string) bool {
 	var dirs []string
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -137,7 +137,7 @@ func removeCgroup(dir string) bool {
 	return err != nil
 }
 
-// removeLeftCgroups removes what processes have left that were killed.
+// removeLeftCgroups removes the cgroups of processes that were killed.
 func removeLeftCgroups() error {
 	all, err := hierarchies()
 	if err != nil {

@@ -35,13 +35,13 @@ import (
 var files embed.FS
 
 const (
-	suite = "trixie" // its cloud-init has the data source of Akamai
-	// PodImage is the one container image that machines have. Its program answers HTTP at port 8080 if
-	// its argument is serve.
+	suite = "trixie" // the first release whose cloud-init has the data source of Akamai
+	// PodImage is the only container image of machines. Its program answers HTTP on port 8080 if its argument is
+	// serve.
 	PodImage = "lkeplan.invalid/inside:1"
 )
 
-// Mirror is where packages of Debian come from: $DEBIAN_MIRROR, or Debian's own.
+// mirror returns the server with Debian's packages: $DEBIAN_MIRROR, or Debian's own.
 func mirror() string {
 	if m := os.Getenv("DEBIAN_MIRROR"); m != "" {
 		return m
@@ -57,8 +57,8 @@ func text(path string) string {
 	return string(raw)
 }
 
-// debian returns the directory of a Debian with all packages, which it makes below cache if it is not
-// there. One process makes it, and others wait.
+// debian returns the directory of a Debian with all packages. If it does not exist, it is created below cache; one
+// process creates it, and others wait.
 func debian(ctx context.Context, cache string, say func(string, ...any)) (string, error) {
 	packages := strings.Fields(text("packages"))
 	sum := sha256.Sum256([]byte(suite + text("packages")))
@@ -87,7 +87,7 @@ func debian(ctx context.Context, cache string, say func(string, ...any)) (string
 		return "", err
 	}
 	say("making a Debian %s from %s (half a minute, once)", suite, mirror())
-	// In separate namespaces it leaves no process and no mount if this process is killed.
+	// In separate namespaces no process and no mount remains if this process is killed.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private",
@@ -101,8 +101,8 @@ func debian(ctx context.Context, cache string, say func(string, ...any)) (string
 	return base, os.Rename(unfinished, base)
 }
 
-// mmdebstrap returns the program that makes a Debian, and what it needs in its environment. If it is
-// not installed, its package is unpacked below cache.
+// mmdebstrap returns the program that creates a Debian, and the environment that it needs. If it is not installed,
+// its package is unpacked below cache.
 func mmdebstrap(ctx context.Context, cache string) (path string, environment []string, err error) {
 	if path, err := exec.LookPath("mmdebstrap"); err == nil {
 		return path, nil, nil
@@ -127,8 +127,8 @@ func mmdebstrap(ctx context.Context, cache string) (path string, environment []s
 	return path, environment, nil
 }
 
-// addFiles writes into dir what machines have in addition to the packages of the Debian in base. programs are
-// the paths of kubeadm, kubelet and inside.
+// addFiles writes the files of machines that are not in the packages of Debian, which are in base, into dir.
+// programs are the paths of kubeadm, kubelet and inside.
 func addFiles(base, dir string, programs map[string]string) error {
 	root, err := fs.Sub(files, "image/root")
 	if err != nil {
@@ -189,7 +189,7 @@ func write(path string, content []byte, mode fs.FileMode) error {
 	return os.WriteFile(path, content, mode)
 }
 
-// podImage writes PodImage, whose program is the one at path.
+// podImage writes PodImage with the program at a path.
 func podImage(path, to string) error {
 	program, err := os.ReadFile(path)
 	if err != nil {

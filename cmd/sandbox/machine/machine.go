@@ -1,17 +1,17 @@
 //go:build linux
 
-// Package machine boots real machines without a hypervisor: a Debian with systemd, cloud-init,
-// containerd, kubeadm and kubelet in namespaces. They read the user data of a Linode and join a
-// cluster as a Linode does.
+// Package machine boots real machines without a hypervisor: a Debian with systemd, cloud-init, containerd, kubeadm
+// and kubelet in namespaces. They read the user data of a Linode and join a cluster as a Linode does. New prepares
+// what all machines share, Machines.Add adds a machine, and Machine.PowerOn boots it.
 //
-// It needs root, and no KVM. It differs from a Linode: it has no SMBIOS, so cloud-init gets its platform as a
-// setting; the kernel is the host's, with its cgroups and its clock; swap is only what /proc/swaps says; the
-// network ends at the machine, where the API server is at its usual port of the loopback address, and the
-// Metadata service at 169.254.169.254.
+// It needs root, but no KVM. A machine differs from a Linode: it has no SMBIOS, so cloud-init gets its platform as
+// a setting; the kernel, its cgroups and its clock are the host's; swap is only what /proc/swaps says; and its
+// network has only the API server, at its usual port of the loopback address, and the Metadata service at
+// 169.254.169.254.
 //
-// What runs in a machine leaves the host alone, as sysfs and the settings of the kernel are read-only, but it is root:
-// a program that wants to can change the host. New raises one limit of the host,
-// fs.inotify.max_user_instances, which all machines of a host share, and leaves it raised.
+// Machines do not change the host by accident, because sysfs and the kernel settings are read-only, but their
+// programs run as root and could change it. New raises one limit of the host, fs.inotify.max_user_instances, which
+// all machines of a host share, and leaves it raised.
 package machine
 
 import (
@@ -37,43 +37,43 @@ import (
 
 // Config configures machines.
 type Config struct {
-	Cache string // directory of the Debian, which is made once
+	Cache string // directory of the Debian, which is created once
 	Dir   string // where machines keep what they write
-	// Programs are the paths of kubeadm, kubelet and inside, which is the program of package inside.
+	// Programs are the paths of kubeadm, kubelet and inside (the program of package inside).
 	Programs map[string]string
-	// APIServer is where machines reach the API server: an address of the loopback interface, which
-	// leads to the same address of the host.
+	// APIServer is the address at which machines reach the API server: a loopback address, which leads to the same
+	// address of the host.
 	APIServer string
 	Say       func(format string, args ...any)
 }
 
-// Machines makes machines.
+// Machines creates machines.
 type Machines struct {
 	Config
 	image string // lower directories of an overlay
 }
 
-// Spec is what a machine is created from, as the program inside reads it.
+// Spec describes a machine for the program inside.
 type Spec struct {
 	Image   string // directory of the root file system, which is not changed
-	Dir     string // of what the machine writes: upper, work, root, containerd and kubelet
+	Dir     string // for what the machine writes: upper, work, root, containerd and kubelet
 	Console string // a terminal
 	Cgroups []Cgroup
 
-	// Faults of the machine.
-	SwapMiB      int            // of swap that the kernel says there is; none is used
-	NoForwarding bool           // nothing of the kernel's network settings can be changed
-	Small        map[string]int // KiB of file systems, by where they are
+	// Simulated faults of the machine.
+	SwapMiB      int            // size of the swap that the kernel reports; none is used
+	NoForwarding bool           // the kernel's network settings are read-only
+	Small        map[string]int // size of file systems in KiB, by their paths
 }
 
-// Cgroup is a hierarchy of cgroups, with the part of it that is the machine's.
+// Cgroup is a hierarchy of cgroups, with the machine's directory in it.
 type Cgroup struct {
-	Name        string // of the directory where it is mounted
+	Name        string // of the directory in which it is mounted
 	Controllers string // options of the mount, such as cpu,cpuacct or name=systemd; "" in cgroup v2
-	Dir         string // the machine's, on the host
+	Dir         string // the machine's directory on the host
 }
 
-// Possible returns an error if this process cannot run machines, with what it lacks.
+// Possible returns an error if this process cannot run machines, with the reason.
 func Possible() error {
 	if os.Geteuid() != 0 {
 		return errors.New("machines in namespaces need root: run this as root")
@@ -91,7 +91,7 @@ func Possible() error {
 	return err
 }
 
-// New creates what all machines share.
+// New prepares what all machines share.
 func New(ctx context.Context, cfg Config) (*Machines, error) {
 	if dirs := cfg.Cache + cfg.Dir; strings.ContainsAny(dirs, `,:\`) {
 		return nil, fmt.Errorf("%s and %s: no directory of machines may have a comma, a colon or a backslash in its name, "+
@@ -114,8 +114,8 @@ func New(ctx context.Context, cfg Config) (*Machines, error) {
 	return &Machines{cfg, top + ":" + base}, nil
 }
 
-// allowInotify raises the host's limit of instances of inotify: a machine has some fifteen, and all machines are
-// of one user.
+// allowInotify raises the host's limit of inotify instances: a machine has about fifteen, and all machines run as
+// one user.
 func allowInotify(say func(string, ...any)) error {
 	const path, enough = "/proc/sys/fs/inotify/max_user_instances", 1024
 	raw, err := os.ReadFile(path)
@@ -130,32 +130,32 @@ func allowInotify(say func(string, ...any)) error {
 	return os.WriteFile(path, []byte(strconv.Itoa(enough)), 0)
 }
 
-// Linode is what the Metadata service says of a machine.
+// Linode is what the Metadata service reports about a machine.
 type Linode struct {
 	ID                            int
 	Label, Region, Type, HostUUID string
 	UserData                      []byte
 }
 
-// Machine is one machine, with what it has on its disks.
+// Machine is one machine with its disks.
 type Machine struct {
 	of     *Machines
 	Linode Linode
-	// Has is what the machine is like; it counts when the machine is switched on.
+	// Has is the description of the machine. A change has an effect at the next boot.
 	Has Spec
-	// APIServer answers at Machines.APIServer of this machine in place of the API server; nil for none.
+	// APIServer replaces the API server for this machine, at Machines.APIServer; nil means the real one.
 	APIServer func(net.Listener) error
 
 	console buffer
 
 	mu     sync.Mutex
-	pid    int           // 0: it is off
-	ended  chan struct{} // closed when it is off
+	pid    int           // 0 if it is off
+	ended  chan struct{} // closed when the machine is off
 	cut    bool          // PowerOff was called since the last PowerOn
-	ending []func()      // what belongs to this boot
+	ending []func()      // functions that release the resources of this boot
 }
 
-// Add creates a machine, which is off.
+// Add adds a machine, which is off.
 func (m *Machines) Add(l Linode) (*Machine, error) {
 	dir := filepath.Join(m.Dir, l.Label)
 	for _, part := range []string{"upper", "work", "root", "containerd", "kubelet"} {
@@ -167,12 +167,12 @@ func (m *Machines) Add(l Linode) (*Machine, error) {
 	return &Machine{of: m, Linode: l, Has: Spec{Image: m.image, Dir: dir}}, err
 }
 
-// Identify gives the machine a machine id, which is its kubelet's. Without it, systemd makes one.
+// Identify sets the machine id, which its kubelet reports. Without it, systemd creates one.
 func (m *Machine) Identify(id string) error {
 	return write(filepath.Join(m.Has.Dir, "upper/etc/machine-id"), []byte(id+"\n"), 0o444)
 }
 
-// PowerOn boots the machine. It returns when its systemd is about to run.
+// PowerOn boots the machine. It returns when its systemd is about to start.
 func (m *Machine) PowerOn() (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +205,7 @@ func (m *Machine) PowerOn() (err error) {
 	cmd := exec.Command(m.of.Programs["inside"], "boot")
 	cmd.Env = []string{"MACHINE=" + string(about)}
 	cmd.Stdout, cmd.Stderr = &m.console, &m.console
-	cmd.WaitDelay = 1 // systemd has the console in their place
+	cmd.WaitDelay = 1 // systemd uses the console instead
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET,
 		Setsid:     true, Pdeathsig: syscall.SIGKILL,
@@ -297,8 +297,8 @@ func (m *Machine) Run(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// network makes the network of the machine: an interface that leads nowhere, the Metadata service,
-// and the API server.
+// network creates the network of the machine: an interface without a peer, the Metadata service, and the API
+// server.
 func (m *Machine) network() error {
 	const commands = "ip link set lo up && ip addr add 169.254.169.254/32 dev lo && " +
 		"ip link add eth0 address f2:3c:95:00:00:02 type veth peer name wire && ip link set wire up && " +
@@ -319,17 +319,17 @@ func (m *Machine) network() error {
 		if err := inNetwork(m.pid, func() (err error) { l, err = net.Listen("tcp", address); return err }); err != nil {
 			return err
 		}
-		m.ending = append(m.ending, func() { l.Close() }) // it keeps the namespace
+		m.ending = append(m.ending, func() { l.Close() }) // the listener keeps the namespace
 		go serve(l)
 	}
 	return nil
 }
 
-// inNetwork does something in the network namespace of a process. Sockets that it opens stay there.
+// inNetwork calls do in the network namespace of a process. Sockets that it opens stay there.
 func inNetwork(pid int, do func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		done <- func() error {
 			ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 			if err != nil {
@@ -345,7 +345,7 @@ func inNetwork(pid int, do func() error) error {
 	return <-done
 }
 
-// forward carries connections to an address of the host.
+// forward forwards connections to an address of the host.
 func forward(l net.Listener, to string) error {
 	for {
 		from, err := l.Accept()
@@ -371,8 +371,8 @@ func forward(l net.Listener, to string) error {
 	}
 }
 
-// openTerminal returns both ends of a terminal. As long as the far one is open, what is written there
-// can be read at the other: a systemd whose console nothing reads stands still.
+// openTerminal returns both ends of a terminal. As long as far is open, near can read what is written there.
+// Someone must read it, because systemd blocks if nothing reads its console.
 func openTerminal() (near, far *os.File, err error) {
 	if near, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		return nil, nil, err
@@ -390,7 +390,7 @@ func openTerminal() (near, far *os.File, err error) {
 	return near, far, nil
 }
 
-// buffer is written and read by several.
+// buffer is a buffer that several goroutines can write and read.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// metadata is Linode's Metadata service, version 1, for one Linode: tokens by PUT; answers as lines, or
-// as JSON for who accepts it; user data in base64.
+// metadata returns Linode's Metadata service, version 1, for one Linode: it creates tokens by PUT, answers with
+// lines, or with JSON if the client accepts it, and returns user data in base64.
 func metadata(l Linode) http.Handler {
 	var mu sync.Mutex
 	tokens := map[string]time.Time{}

@@ -12,10 +12,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// cleanWithin is how long deleting may take.
+// cleanWithin is the time limit of a deletion.
 const cleanWithin = 10 * time.Minute
 
-// clean deletes all that a probe has made in the account.
+// clean deletes everything that a probe has created in the account.
 func (r *run) clean(ctx context.Context) error {
 	r.rec.stop()
 	return errors.Join(r.cleanClusters(ctx), r.cleanLinodes(ctx), r.cleanGroups(ctx))
@@ -52,7 +52,7 @@ func (r *run) cleanLinodes(ctx context.Context) error {
 	return err
 }
 
-// cleanGroups waits for the Linodes in a group to go.
+// cleanGroups waits until the Linodes in a group are gone.
 func (r *run) cleanGroups(ctx context.Context) error {
 	groups, err := r.api.PlacementGroups(ctx)
 	if err != nil {
@@ -72,12 +72,12 @@ func (r *run) cleanGroups(ctx context.Context) error {
 	return err
 }
 
-// ours holds for what a probe made: it has both the tag and the label.
+// ours reports whether a probe has created an object: it has both the tag and the label.
 func ours(label string, tags []string) bool {
 	return strings.HasPrefix(label, Tag+"-") && slices.Contains(tags, Tag)
 }
 
-// delete deletes what may be gone already.
+// delete deletes an object that may not exist any more.
 func (r *run) delete(ctx context.Context, path string) error {
 	err := r.api.Call(ctx, http.MethodDelete, path, "", nil, nil)
 	if api.ClassOf(err) == api.ClassNotFound {

@@ -7,23 +7,24 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// experiment decides an assumption of linode/unverified.md. Its name is in the last column of the rows that it decides.
+// experiment tests an assumption of linode/unverified.md. Its name is in the last column of the rows that it tests.
 type experiment struct {
 	name    string
-	tier    catalog.Tier // "": both
+	tier    catalog.Tier // "" means both
 	outside bool         // it needs no cluster
 	nodes   bool         // it needs the API server of the cluster
 	within  time.Duration
-	makes   map[string]int // Linodes by plan, in addition to those of the fixtures
+	makes   map[string]int // number of new Linodes by plan, in addition to those of the fixtures
 	uses    []fixture
-	// decide reports whether the assumption holds, and what was seen. An error means that it is not decided.
+	// decide reports whether the assumption holds, and what was observed. An error means that the experiment has no
+	// result.
 	decide func(context.Context, *run) (holds bool, seen string, err error)
 }
 
-// fixture is what several experiments share.
+// fixture is an object that several experiments share.
 type fixture struct {
 	name               string
-	within, enterprise time.Duration // how long it takes; on Enterprise, if it takes longer there
+	within, enterprise time.Duration // time limit; another one for Enterprise, if it takes longer there
 	makes              map[string]int
 }
 
@@ -34,7 +35,7 @@ func (f fixture) limit(tier catalog.Tier) time.Duration {
 	return f.within
 }
 
-// The plans of what the probe makes: the smallest that LKE takes, the smallest with 8 GB, and the smallest Linode.
+// The plans of the probe: the smallest that LKE accepts, the smallest with 8 GB, and the smallest Linode.
 const (
 	small = "g6-standard-1"
 	large = "g6-standard-4"
@@ -50,7 +51,7 @@ var (
 	scarce = fixture{"scarce", 5 * time.Minute, 25 * time.Minute, map[string]int{soldOut: 1}}
 )
 
-// experiments returns all, in the order in which they run.
+// experiments returns all experiments in the order in which they run.
 func experiments() []experiment {
 	const (
 		standard, enterprise = catalog.Standard, catalog.Enterprise

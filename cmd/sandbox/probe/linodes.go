@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// Experiments with Linodes that are in no pool, and with placement groups.
+// Experiments with Linodes outside of pools, and with placement groups.
 
 func (r *run) makeLinode(ctx context.Context, more fields) (linode api.Instance, err error) {
 	body := fields{"type": nano, "region": r.Region, "label": r.label(), "tags": []string{Tag}}
@@ -84,13 +84,14 @@ func (r *run) makeGroup(ctx context.Context, label, region string) (id int, err 
 	return group.ID, err
 }
 
-// groupSeen is what a placement group did when more and more Linodes were to be in it.
+// groupSeen is what was observed when more and more Linodes were added to a placement group.
 type groupSeen struct {
 	members int
 	refused error
-	// again is the error for another Linode while one of its Linodes was being deleted; nil if that was gone at once.
+	// again is the error for another Linode while one of the group's Linodes was being deleted; nil if that one was
+	// gone immediately.
 	again  error
-	joined bool // another Linode was accepted while the deleted one was still there
+	joined bool // another Linode was accepted while the deleted one still existed
 }
 
 func (r *run) watchGroup(ctx context.Context) (*groupSeen, error) {

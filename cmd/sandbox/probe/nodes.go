@@ -28,7 +28,7 @@ const (
 	taintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 )
 
-// connect reads the kubeconfig of the cluster, which Linode has some minutes after it has made one.
+// connect reads the kubeconfig of the cluster, which Linode has some minutes after the cluster was created.
 func (r *run) connect(ctx context.Context) (kubernetes.Interface, error) {
 	var answer struct{ Kubeconfig string }
 	var failed error
@@ -55,7 +55,7 @@ func Dial(kubeconfig []byte) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// watchNodes notes each Node as it is seen first and last, until the context ends.
+// watchNodes records the first and the last state of each Node until the context ends.
 func (r *run) watchNodes(ctx context.Context) {
 	for ctx.Err() == nil {
 		events, err := r.kube.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
@@ -89,7 +89,7 @@ func (r *run) note(ctx context.Context, events watch.Interface) {
 	}
 }
 
-// node returns the Node of a Linode as it was seen first and last; nil if there is none.
+// node returns the first and the last state of the Node of a Linode; nil if there is none.
 func (r *run) node(linode int) (first, last *corev1.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *run) complete(pool api.Pool) bool {
 	return true
 }
 
-// joined returns the slots of a pool with Nodes.
+// joined returns the slots of a pool that have Nodes.
 func (r *run) joined(pool api.Pool) ([]api.Slot, error) {
 	slots := slices.DeleteFunc(slices.Clone(pool.Linodes), func(slot api.Slot) bool {
 		_, node := r.node(slot.InstanceID)
@@ -184,7 +184,7 @@ func daemonsets(ctx context.Context, r *run) (bool, string, error) {
 	if err != nil {
 		return false, "", err
 	}
-	// All nodes of a cluster that the probe made run LKE's own only.
+	// All nodes of a cluster that the probe created run only LKE's own pods.
 	got, want := map[string]string{}, map[string]string{}
 	for _, set := range sets.Items {
 		if r.Cluster == 0 || lke.OwnDaemonSet(&set) {
@@ -209,7 +209,7 @@ func requests(pod corev1.PodSpec) string {
 	return fmt.Sprintf("%dm,%dMi", cpu, memory>>20)
 }
 
-// secondMemory is the Node with 8 GB.
+// secondNode returns the Node with 8 GB.
 func (r *run) secondNode(ctx context.Context) (*corev1.Node, error) {
 	seen, err := r.watchSecond(ctx)
 	if err != nil {
@@ -223,7 +223,8 @@ func (r *run) secondNode(ctx context.Context) (*corev1.Node, error) {
 	return node, nil
 }
 
-// memory compares what a Node reports with the model, within the 3 % that lkeplan reserves.
+// memory compares the memory that a Node reports with the model. The difference may be at most the 3 % that lkeplan
+// reserves.
 func memory(ctx context.Context, r *run) (bool, string, error) {
 	node, err := r.secondNode(ctx)
 	if err != nil {
@@ -248,7 +249,7 @@ func memoryEnterprise(ctx context.Context, r *run) (bool, string, error) {
 	return mib >= 5632 && mib <= 6656, fmt.Sprintf("%d MiB of 8192 are allocatable", mib), nil
 }
 
-// nodesShow waits until all Nodes of slots are as wanted.
+// nodesShow waits until all Nodes of slots meet a condition.
 func (r *run) nodesShow(ctx context.Context, slots []api.Slot, wanted func(*corev1.Node) bool) error {
 	shown, err := until(ctx, 3*time.Minute, time.Second, func() (bool, error) {
 		return !slices.ContainsFunc(slots, func(slot api.Slot) bool {

@@ -64,18 +64,18 @@ func filled(pool api.Pool, count int) bool {
 		!slices.ContainsFunc(pool.Linodes, func(slot api.Slot) bool { return slot.InstanceID == 0 })
 }
 
-// baseSeen is what was seen of the first pool while its nodes came.
+// baseSeen is what was observed of the first pool while its nodes were created.
 type baseSeen struct {
 	id       int
 	listed   map[string]time.Duration // from the request to the list that had the slot
-	vanished []string                 // slots that were listed once, and then not
+	vanished []string                 // slots that were listed once, and later not
 	offline  time.Duration            // the longest that a Linode was offline before it ran
-	running  int                      // Linodes that run
+	running  int                      // number of running Linodes
 	statuses []string                 // those of the first Linode
 	pool     api.Pool                 // at the end
 }
 
-// watchBase makes the pool and watches it until its nodes are there, for a minute at least.
+// watchBase creates the pool and watches it until its nodes exist, for at least a minute.
 func (r *run) watchBase(ctx context.Context) (*baseSeen, error) {
 	return r.base.get(func() (*baseSeen, error) {
 		started := time.Now()
@@ -150,7 +150,7 @@ func (b *baseSeen) first() int {
 	return 0
 }
 
-// basePool returns the first pool, for experiments that need no nodes of it.
+// basePool returns the first pool, for experiments that do not need its nodes.
 func (r *run) basePool(ctx context.Context) (api.Pool, error) {
 	seen, err := r.watchBase(ctx)
 	if err != nil {
@@ -332,7 +332,8 @@ func put(ctx context.Context, r *run) (bool, string, error) {
 	})
 }
 
-// changeVersion takes another build that the control plane allows, if there is one, and a firewall, if there is one.
+// changeVersion changes to another build that the control plane allows, if there is one, and to a firewall, if
+// there is one.
 func changeVersion(ctx context.Context, r *run) (bool, string, error) {
 	other := r.cluster.K8sVersion
 	for _, v := range r.versions {
@@ -350,7 +351,7 @@ func changeVersion(ctx context.Context, r *run) (bool, string, error) {
 	return holds, r.cluster.K8sVersion + " to " + other + ": " + seen, err
 }
 
-// upgrade upgrades the control plane of a cluster that the probe has made, and watches a pool afterwards.
+// upgrade upgrades the control plane of a cluster that the probe has created, and watches a pool afterwards.
 func upgrade(ctx context.Context, r *run) (bool, string, error) {
 	newest := r.cluster.K8sVersion
 	for _, v := range r.versions {
@@ -393,7 +394,7 @@ func disk(ctx context.Context, r *run) (bool, string, error) {
 	return len(kinds) == 1, "disks: " + strings.Join(kinds, ", "), err
 }
 
-// disks returns the file systems of the disks of a Linode, when it has any.
+// disks returns the file systems of the disks of a Linode, once it has disks.
 func (r *run) disks(ctx context.Context, linode int) (kinds []string, err error) {
 	var disks struct{ Data []struct{ Filesystem string } }
 	if _, err := until(ctx, 30*time.Second, 2*time.Second, func() (bool, error) {
@@ -499,8 +500,8 @@ func (r *run) watchSecond(ctx context.Context) (*secondSeen, error) {
 type scarceSeen struct {
 	plan    string
 	refused error
-	slots   int // without a Linode
-	made    int // with one
+	slots   int // number of slots without a Linode
+	made    int // number of slots with one
 	events  []api.Failure
 	at      time.Time // of the request, by the clock of the API
 }

@@ -1,9 +1,9 @@
-// Package probe decides assumptions of linode/unverified.md by experiments on a Linode account: it makes a small LKE
-// cluster, or pools in a cluster that exists, runs a table of experiments, and deletes all that it made.
+// Package probe tests assumptions of linode/unverified.md on a Linode account: Run creates a small LKE cluster, or
+// pools in an existing cluster, runs a table of experiments, and deletes everything that it created.
 //
-// All that it makes has a tag and a label that begins with [Tag]. A run first deletes what an earlier run left, so an
-// interrupted run costs at most until the next one. Two runs in one account at the same time delete each other's
-// objects.
+// Everything that it creates has a tag and a label that begins with [Tag]. A run first deletes what an earlier run
+// left, so an interrupted run costs money at most until the next one. Two simultaneous runs in one account delete
+// each other's objects.
 package probe
 
 import (
@@ -27,14 +27,14 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Tag is the tag of all that the probe makes, and the beginning of its labels.
+// Tag is the tag of everything that the probe creates, and the prefix of its labels.
 const Tag = "lkeplan-probe"
 
-// Options say what to probe and how.
+// Options select what to probe and how.
 type Options struct {
 	URL, Token string
-	Transport  http.RoundTripper // nil: http.DefaultTransport
-	// Cluster is a cluster in which the probe makes its pools; 0 makes a cluster of the tier in the region.
+	Transport  http.RoundTripper // nil means http.DefaultTransport
+	// Cluster is the cluster in which the probe creates its pools; 0 creates a cluster of the tier in the region.
 	Cluster int
 	Tier    catalog.Tier
 	Region  string
@@ -44,14 +44,14 @@ type Options struct {
 	Budget  catalog.Money
 	Keep    bool
 	DryRun  bool
-	Ask     func() bool // whether to start, after the announcement; nil: yes
+	Ask     func() bool // whether to start, after the announcement; nil means yes
 	Out     io.Writer   // of the announcement, progress and the table
-	Record  io.Writer   // of calls and answers; nil: none
+	Record  io.Writer   // of calls and answers; nil records nothing
 	// Kube is the API server of the cluster; nil reads the kubeconfig from Linode.
 	Kube kubernetes.Interface
 }
 
-// Verdict is what an experiment decided.
+// Verdict is the result of an experiment.
 type Verdict string
 
 // The verdicts.
@@ -79,7 +79,7 @@ type run struct {
 	cluster  api.Cluster
 	versions []string // of the tier
 	suffix   string   // of labels
-	labels   int      // how many were given
+	labels   int      // number of labels so far
 
 	base   once[*baseSeen]
 	second once[*secondSeen]
@@ -87,7 +87,7 @@ type run struct {
 	scarce once[*scarceSeen]
 
 	mu    sync.Mutex
-	first map[string]*corev1.Node // as each Node was seen first
+	first map[string]*corev1.Node // the first state of each Node
 	last  map[string]*corev1.Node
 }
 
@@ -164,7 +164,7 @@ func (s Result) String() string {
 	return fmt.Sprintf("%-18s %-13s %5s  %s", s.Name, s.Verdict, s.Took.Round(time.Second), s.Seen)
 }
 
-// choose returns the experiments of a tier, or those that are named.
+// choose returns the experiments of a tier, or the named ones.
 func choose(tier catalog.Tier, only []string) (chosen []experiment, err error) {
 	var known []string
 	for _, e := range experiments() {
@@ -184,10 +184,12 @@ func choose(tier catalog.Tier, only []string) (chosen []experiment, err error) {
 	return chosen, nil
 }
 
-// controlPlane is what an hour of a control plane of LKE Enterprise costs, which no list of the API has: $300 a month.
+// controlPlane is the hourly price of a control plane of LKE Enterprise, which is in no list of the API: $300 a
+// month.
 const controlPlane = catalog.Dollar * 45 / 100
 
-// announce prints what a run makes, for how long, and what it costs at most: each machine for each begun hour.
+// announce prints what a run creates, for how long, and the maximum cost, in which each started hour of a machine
+// counts.
 func (r *run) announce(chosen []experiment) (bound time.Duration, cost catalog.Money, err error) {
 	makes := map[string]int{}
 	var used []fixture
@@ -243,7 +245,7 @@ func (r *run) announce(chosen []experiment) (bound time.Duration, cost catalog.M
 	return bound, cost, nil
 }
 
-// outOfStock returns the cheapest plan that the region has sold out; "" if it has all.
+// outOfStock returns the cheapest plan that is sold out in the region; "" if none is.
 func (r *run) outOfStock() (found string) {
 	var least catalog.Money
 	for _, p := range r.catalog.Plans() {
@@ -262,7 +264,7 @@ func inCluster(chosen []experiment) bool {
 
 const prepareWithin = 15 * time.Minute
 
-// prepare makes the cluster, if none was named, and connects to its API server if an experiment looks at Nodes.
+// prepare creates the cluster, if none was named, and connects to its API server if an experiment needs Nodes.
 func (r *run) prepare(ctx context.Context, chosen []experiment) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, prepareWithin)
 	defer cancel()
@@ -283,13 +285,13 @@ func (r *run) prepare(ctx context.Context, chosen []experiment) (err error) {
 	return nil
 }
 
-// makeCluster takes the second newest version, so that pools can be asked to be newer.
+// makeCluster creates a cluster with the second newest version, so that newer pools can be requested.
 func (r *run) makeCluster(ctx context.Context) error {
 	if len(r.versions) == 0 {
 		return fmt.Errorf("no version of the tier %s is on offer", r.Tier)
 	}
 	pools := []fields{}
-	if r.Tier == catalog.Standard { // which has no cluster without a pool
+	if r.Tier == catalog.Standard { // it has no cluster without a pool
 		pools = append(pools, r.poolOf(small, 1))
 	}
 	return r.api.Call(ctx, http.MethodPost, "lke/clusters", "", fields{
@@ -319,7 +321,7 @@ func (r *run) try(ctx context.Context, e experiment) Result {
 	return result
 }
 
-// fields is a body of a request.
+// fields is the body of a request.
 type fields map[string]any
 
 // label returns a new label.
@@ -334,7 +336,7 @@ func random(bytes int) string {
 	return hex.EncodeToString(text)
 }
 
-// once is a thing that the first experiment that needs it makes.
+// once is a value that the first experiment that needs it creates.
 type once[T any] struct {
 	done  bool
 	value T
@@ -361,7 +363,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// until asks again and again until the answer is yes. It reports whether it was.
+// until repeats ask until the answer is yes, and reports whether it was.
 func until(ctx context.Context, within, every time.Duration, ask func() (bool, error)) (bool, error) {
 	for end := time.Now().Add(within); ; {
 		yes, err := ask()

@@ -20,7 +20,7 @@ type Header struct {
 	Against string       `json:"against"` // the host of the API
 	Tier    catalog.Tier `json:"tier"`
 	Region  string       `json:"region"`
-	Cluster int          `json:"cluster,omitempty"` // 0: the recording makes it
+	Cluster int          `json:"cluster,omitempty"` // 0: the recording creates it
 	Version string       `json:"version,omitempty"`
 }
 
@@ -37,13 +37,13 @@ type Exchange struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 }
 
-// recorder writes what passes through it, once started.
+// recorder records calls and answers once it is started.
 type recorder struct {
 	base http.RoundTripper
 	out  io.Writer
 
 	mu      sync.Mutex
-	started time.Time // zero: it does not record
+	started time.Time // zero until it records
 	err     error
 }
 
@@ -81,7 +81,8 @@ func (c *recorder) write(line any) {
 	}
 }
 
-// unrecorded are parts of paths: lists that all accounts have, and the account's own data.
+// unrecorded are parts of paths that are not recorded: lists that are the same for all accounts, and the account's
+// own data.
 var unrecorded = []string{"/linode/types", "/regions", "/account", "/kubeconfig", "/networking/firewalls"}
 
 // RoundTrip implements http.RoundTripper.
@@ -119,8 +120,8 @@ func (c *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// plain are the keys whose texts are recorded. Of all others only their type is, so that a key that is new
-// to the probe gives nothing away.
+// plain are the keys whose texts are recorded. For all other keys only the type is recorded, so that keys that the
+// probe does not know reveal nothing.
 var plain = []string{
 	"type", "tier", "region", "k8s_version", "disk_encryption", "update_strategy", "key", "value", "effect", "reason", "field",
 	"filesystem", "class", "hypervisor", "placement_group_type", "placement_group_policy", "action", "site_type",
@@ -133,14 +134,14 @@ var (
 	address = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|[0-9a-f]*:[0-9a-f:]+:[0-9a-f]+`)
 )
 
-// scrub removes what identifies an account or a person. A body that is not JSON leaves nothing.
+// scrub removes what identifies an account or a person. It returns nothing for a body that is not JSON.
 func scrub(text []byte) json.RawMessage {
 	var value any
 	if json.Unmarshal(text, &value) != nil {
 		return nil
 	}
 	if object, ok := value.(map[string]any); ok {
-		if rows, ok := object["data"].([]any); ok { // of an account that others use as well
+		if rows, ok := object["data"].([]any); ok { // of an account that may have other users
 			object["data"] = slices.DeleteFunc(rows, func(row any) bool {
 				object, _ := row.(map[string]any)
 				tags, tagged := object["tags"].([]any)
@@ -164,7 +165,7 @@ func scrubbed(key string, value any) any {
 		}
 	case string:
 		switch {
-		case key == "label" && strings.HasPrefix(value, Tag): // needed for a label that is taken
+		case key == "label" && strings.HasPrefix(value, Tag): // needed for a label that is already taken
 		case key == "id" && (slotID.MatchString(value) || version.MatchString(value)):
 		case key == "tags" && strings.HasPrefix(value, Tag):
 		case key == "status" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz_") == "":

@@ -12,10 +12,11 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Experiments about what the API refuses. Most requests have a second mistake that is refused for certain, so that
-// nothing is made if the API accepts what the experiment is about.
+// Experiments about what the API refuses. Most requests have a second mistake that is certainly refused, so that
+// nothing is created if the API accepts what the experiment is about.
 
-// mistaken makes the reasons of a refused pool with a taint of an unknown effect, without the reason for the taint.
+// mistaken sends a pool with an additional taint of an unknown effect, and returns the reasons of the refusal
+// without the one for the taint.
 func (r *run) mistaken(ctx context.Context, pool fields) ([]api.Reason, error) {
 	body := r.poolOf(small, 1)
 	body["taints"] = []fields{{"key": "probe", "value": "x", "effect": "Never"}}
@@ -32,7 +33,8 @@ func (r *run) mistaken(ctx context.Context, pool fields) ([]api.Reason, error) {
 	return without(reasons, "taints"), err
 }
 
-// namesAll returns an error if the API names only the first mistake of a request, so that nothing can be concluded.
+// namesAll returns an error if the API reports only the first mistake of a request, because then experiments have
+// no result.
 func (r *run) namesAll(ctx context.Context, wrong fields) error {
 	reasons, err := r.mistaken(ctx, wrong)
 	if err == nil && len(reasons) == 0 {
@@ -41,7 +43,7 @@ func (r *run) namesAll(ctx context.Context, wrong fields) error {
 	return err
 }
 
-// reasonsOf returns those of a 400; another error is returned.
+// reasonsOf returns the reasons of a 400. It returns any other error.
 func reasonsOf(err error) ([]api.Reason, error) {
 	answer, ok := errors.AsType[*api.Error](err)
 	if !ok || answer.Status != http.StatusBadRequest {
@@ -121,7 +123,7 @@ func poolSize(ctx context.Context, r *run) (bool, string, error) {
 	return refused(reasons, "count")
 }
 
-// ofPlan reports what the API says of a pool of a plan, if it names all mistakes.
+// ofPlan returns the API's reasons for a pool of a plan, if it reports all mistakes.
 func (r *run) ofPlan(ctx context.Context, fits func(catalog.Plan) bool) (plan string, reasons []api.Reason, err error) {
 	for _, p := range r.catalog.Plans() {
 		if fits(p) {
@@ -148,7 +150,7 @@ func plan512(ctx context.Context, r *run) (bool, string, error) {
 	return ok, plan + ": " + seen, err
 }
 
-// gpu decides only whether the request is valid: a plan that the account cannot have may be refused later.
+// gpu tests only whether the request is valid: a plan that is closed to the account may be refused later.
 func gpu(ctx context.Context, r *run) (bool, string, error) {
 	plan, reasons, err := r.ofPlan(ctx, func(p catalog.Plan) bool {
 		return p.Class == "gpu" && r.catalog.Sold(p.ID, r.Region, catalog.EnterpriseGPU) && r.catalog.InStock(p.ID, r.Region)
@@ -156,7 +158,7 @@ func gpu(ctx context.Context, r *run) (bool, string, error) {
 	return len(reasons) == 0, strings.TrimRight(plan+" "+quote(reasons), " "), err
 }
 
-// planClosed is what the API says of a new Linode of a plan that is closed to the account.
+// planClosed is the API's reason for a new Linode of a plan that is closed to the account.
 const planClosed = "preventing the deployment of the selected Linode plan"
 
 func closed(ctx context.Context, r *run) (bool, string, error) {
@@ -174,7 +176,7 @@ func closed(ctx context.Context, r *run) (bool, string, error) {
 	return closed, plan + " " + quote(reasons), nil
 }
 
-// downgrade asks for an older version of the control plane, with a label that is refused.
+// downgrade requests an older version of the control plane, together with a label that is refused.
 func downgrade(ctx context.Context, r *run) (bool, string, error) {
 	var older, newer string
 	for _, v := range r.versions {
@@ -253,7 +255,7 @@ func sameMinor(a, b string) bool {
 	return v.Minor() == w.Minor()
 }
 
-// token makes a call with a token that does not exist, and one with its own.
+// token sends a call with an invalid token, and one with the valid one.
 func token(ctx context.Context, r *run) (bool, string, error) {
 	wrong, err := api.New(r.URL, strings.Repeat("0", 64), api.Options{Transport: r.Transport})
 	if err != nil {
@@ -271,7 +273,7 @@ func token(ctx context.Context, r *run) (bool, string, error) {
 	return answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden, seen, nil
 }
 
-// prices compares the price list with the one that is built in.
+// prices compares the API's price list with the built-in one.
 func prices(_ context.Context, r *run) (bool, string, error) {
 	known, err := catalog.Embedded()
 	if err != nil {

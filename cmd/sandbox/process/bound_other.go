@@ -4,6 +4,6 @@ package process
 
 import "syscall"
 
-// dieWithParent does nothing: only Linux ties a child's life to its parent's.
-// Elsewhere a sandbox that was killed outright is ended by `sandbox down --dir`.
+// dieWithParent does nothing, because only Linux can kill a child with its parent. On other systems `sandbox down
+// --dir` ends a sandbox whose parent was killed.
 func dieWithParent(*syscall.SysProcAttr) {}

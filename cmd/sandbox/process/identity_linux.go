@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// startTime is field 22 of /proc/PID/stat: clock ticks between boot and the
-// start of the process.
+// startTime returns field 22 of /proc/PID/stat: the number of clock ticks between boot and the start of the
+// process.
 func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	switch {
@@ -30,9 +30,8 @@ func startTime(pid int) (string, error) {
 	return start, nil
 }
 
-// parseStat takes the state and the start time from a stat line. The second
-// field is the command's name in parentheses and may itself hold spaces and
-// parentheses, so the counting begins after the last one.
+// parseStat returns the state and the start time in a stat line. The second field is the command's name in
+// parentheses, which may contain spaces and parentheses, so fields are counted from the last parenthesis.
 func parseStat(stat []byte) (state, start string, err error) {
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {

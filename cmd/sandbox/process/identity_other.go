@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// startTime asks ps, which every Unix has; there is no /proc outside Linux.
+// startTime runs ps, which every Unix has, because /proc exists only on Linux.
 func startTime(pid int) (string, error) {
 	out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
 	if _, none := errors.AsType[*exec.ExitError](err); none {

@@ -12,9 +12,9 @@ import (
 // lockEvery is how often a lock that another process holds is retried.
 const lockEvery = 50 * time.Millisecond
 
-// Lock locks the file against other processes and waits while another process holds it; waiting is called
-// once before the wait. The kernel releases the lock when its holder dies, so that none is ever stale. The
-// file stays.
+// Lock locks the file against other processes, and waits while another process holds it; waiting is called once
+// before the wait. The kernel releases the lock when its holder dies, so that no lock is ever stale. The file
+// stays.
 func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// Command is what to start.
+// Command is a program to start.
 type Command struct {
 	Path string
 	Args []string
-	// Env is the whole environment; nothing is inherited.
+	// Env is the whole environment; no variable is inherited.
 	Env []string
 	Dir string
-	// Log is the file that gets everything the process writes. It is appended to.
+	// Log is the file to which the output is appended.
 	Log string
 }
 
@@ -33,24 +33,22 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // Err returns how the process ended; nil means with status zero.
 func (p *Process) Err() error { return p.err }
 
-// Start starts a process that outlives this one. It has its own session,
-// so a key pressed on our terminal does not reach it.
+// Start starts a process that outlives this one. It has its own session, so that keys pressed on our terminal do
+// not reach it.
 func Start(c Command) (*Process, error) {
 	return start(c, &syscall.SysProcAttr{Setsid: true})
 }
 
-// Guard starts processes that do not outlive this one: where the kernel can do
-// it (Linux), they are killed when this process dies for any reason.
-// Use NewGuard; a Guard is never stopped.
+// Guard starts processes that do not outlive this one: on Linux, the kernel kills them when this process dies for
+// any reason. Use NewGuard; a Guard is never stopped.
 type Guard struct {
 	starts chan func()
 }
 
 // NewGuard returns a guard with its thread.
 //
-// The kernel ties a child to the thread that made it, not to the process. The
-// guard therefore keeps one thread for good and makes every child there;
-// otherwise children would die whenever the runtime retires a thread.
+// The kernel ties a child to the thread that started it, not to the process. The guard therefore keeps one thread
+// forever and starts every child there; otherwise children would die whenever the runtime ends a thread.
 func NewGuard() *Guard {
 	g := &Guard{starts: make(chan func())}
 	go func() {
@@ -62,8 +60,8 @@ func NewGuard() *Guard {
 	return g
 }
 
-// Start begins a process that dies with this one. It is in a process group of
-// its own, so that it stays up while its user reacts to a ctrl-C.
+// Start starts a process that dies with this one. It has its own process group, so that it keeps running while its
+// user handles a ctrl-C.
 func (g *Guard) Start(c Command) (*Process, error) {
 	var p *Process
 	var err error
@@ -75,8 +73,8 @@ func (g *Guard) Start(c Command) (*Process, error) {
 	return p, err
 }
 
-// Run starts cmd, which the caller has filled in, so that it dies with this
-// process. The caller waits for it as for any other.
+// Run starts cmd, which the caller has filled in, so that it dies with this process. The caller waits for it as
+// usual.
 func (g *Guard) Run(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -110,8 +108,8 @@ func start(c Command, attr *syscall.SysProcAttr) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{exited: make(chan struct{})}
-	// A child has a start time until it is waited for, even if it is dead already.
-	// So read the kernel's table as it is; the caller learns of the death from Exited.
+	// A child has a start time until it is waited for, even if it is dead already. The caller learns of its death
+	// from Exited.
 	p.Identity, err = Identify(cmd.Process.Pid)
 	if err != nil {
 		p.Identity = Identity{PID: cmd.Process.Pid}

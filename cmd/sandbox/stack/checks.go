@@ -15,21 +15,21 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// checkTimeout bounds one question to a component.
+// checkTimeout is the time limit of one check of a component.
 const checkTimeout = 2 * time.Second
 
-// checker asks the components of a sandbox whether they work.
+// checker checks whether the components of a sandbox work.
 type checker struct {
 	dir     layout
 	port    func(component, name string) int
 	cluster Cluster
-	// kube trusts the sandbox's authority and is the administrator; it and client
-	// are nil until the API server's port is known.
+	// kube trusts the sandbox's certificate authority and is the administrator; kube and client are nil until the
+	// API server's port is known.
 	kube   *http.Client
 	client kubernetes.Interface
 }
 
-// connect makes the clients from the administrator's kubeconfig.
+// connect creates the clients from the administrator's kubeconfig.
 func (c *checker) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", c.dir.kubeconfig())
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *checker) connect() error {
 	return err
 }
 
-// check returns nil when the component answers as it should.
+// check returns nil if the component works.
 func (c *checker) check(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -77,8 +77,8 @@ func (c *checker) check(ctx context.Context, name string) error {
 	return fmt.Errorf("unknown component %q", name)
 }
 
-// accounts returns nil once kube-controller-manager has done what pods wait for:
-// the default service account, and the certificate authority for its pods.
+// accounts returns nil once kube-controller-manager has created what pods wait for: the default service account,
+// and the ConfigMap with the certificate authority.
 func (c *checker) accounts(ctx context.Context) error {
 	core := c.client.CoreV1()
 	if _, err := core.ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {

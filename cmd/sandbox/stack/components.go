@@ -20,9 +20,8 @@ const (
 	admin             = "admin"
 )
 
-// apiRate is how many requests a second a component may send. The defaults (20
-// to 50) protect a shared API server; here they would only make a burst of pods
-// slow.
+// apiRate is the number of requests that a component may send per second. The defaults (20 to 50) protect a shared
+// API server; here they would only slow down a burst of pods.
 const apiRate = "1000"
 
 // podReadyAgain is a stage that KWOK does not come with.
@@ -30,26 +29,26 @@ const apiRate = "1000"
 //go:embed pod-ready-again.yaml
 var podReadyAgain []byte
 
-// component says how one process is started.
+// component describes how a process is started.
 type component struct {
 	name string
-	// program is an entry of the binaries; empty means the sandbox itself.
+	// program is the name of a program in the binaries; "" means the sandbox's own.
 	program string
-	// ports are the names of the ports it listens on.
+	// ports are the names of its ports.
 	ports []string
-	// account is how the API server knows it; etcd and the API server have none.
+	// account is its user for the API server; etcd and the API server have none.
 	account user
 	args    func(w wiring) []string
 }
 
-// wiring is what a component's arguments can refer to.
+// wiring has the values that a component's arguments can refer to.
 type wiring struct {
 	layout
 	// port finds a port of a component that was started before, or is about to be.
 	port func(component, name string) int
-	// stages are the files that tell KWOK what to play.
+	// stages are the files with KWOK's stages.
 	stages []string
-	// audit has the API server log each request.
+	// audit makes the API server log each request.
 	audit bool
 }
 
@@ -57,10 +56,9 @@ func (w wiring) url(scheme, component, name string) string {
 	return scheme + "://" + address(w.port(component, name))
 }
 
-// components returns all there can be, in the order in which they are started. Each has an account
-// its own, so that logs and managed fields show who did what. kube-controller-manager is an
-// administrator because its own role only suffices with a service account for each of its
-// controllers, which takes longer to start.
+// components returns all possible components, in the order in which they are started. Each has its own account, so
+// that logs and managed fields show who did what. kube-controller-manager is an administrator, because its own role
+// is enough only with a service account for each of its controllers, which would take longer to start.
 func components() []component {
 	return []component{
 		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer", "health"}, args: etcdArgs},
@@ -86,9 +84,8 @@ func Names() (names []string) {
 	return names
 }
 
-// etcdArgs trade durability for speed: the data lives as long as the sandbox. The
-// certificates keep others out, and an API server from asking another sandbox's etcd
-// if that was faster at the port.
+// etcdArgs trade durability for speed, because the data lives only as long as the sandbox. The certificates keep
+// out other clients, such as the API server of another sandbox that has taken over the port.
 func etcdArgs(w wiring) []string {
 	client, peer := w.url("https", etcd, "client"), w.url("http", etcd, "peer")
 	return []string{
@@ -121,7 +118,7 @@ func apiServerArgs(w wiring) []string {
 		"--tls-cert-file=" + w.servingCert(),
 		"--tls-private-key-file=" + w.servingKey(),
 		"--token-auth-file=" + w.tokens(),
-		// Only machines that join automatically have a certificate.
+		// Only machines that join have a certificate.
 		"--client-ca-file=" + w.caCert(),
 		// What kubeadm enables in addition to the defaults.
 		"--authorization-mode=Node,RBAC",
@@ -132,11 +129,11 @@ func apiServerArgs(w wiring) []string {
 		"--service-account-signing-key-file=" + w.accountKey(),
 		"--service-cluster-ip-range=10.128.0.0/16",
 		"--allow-privileged=true",
-		// The loopback address is not a legal endpoint, so nothing keeps the
-		// endpoints of the kubernetes service; no pod here would use them.
+		// The loopback address is not a valid endpoint, so the kubernetes service has no endpoints; no pod here
+		// would use them.
 		"--advertise-address=" + loopback,
 		"--endpoint-reconciler-type=none",
-		// A burst is what the sandbox is for: nothing is throttled.
+		// Nothing is throttled, because bursts are the purpose of the sandbox.
 		"--enable-priority-and-fairness=false",
 		"--max-requests-inflight=0",
 		"--max-mutating-requests-inflight=0",
@@ -147,7 +144,7 @@ func apiServerArgs(w wiring) []string {
 	return args
 }
 
-// clientArgs returns those of kube-controller-manager and kube-scheduler.
+// clientArgs returns the arguments that kube-controller-manager and kube-scheduler have in common.
 func clientArgs(w wiring, name string) []string {
 	return []string{
 		"--kubeconfig=" + w.configOf(name),
@@ -172,7 +169,7 @@ func controllerManagerArgs(w wiring) []string {
 		// What kubeadm enables in addition to the defaults: they sign cluster-info with the tokens
 		// of machines that join, and delete tokens that have expired.
 		"--controllers=*,bootstrapsigner,tokencleaner",
-		// It makes this directory, and the default is the machine's own.
+		// It creates this directory, and the default one belongs to the host.
 		"--flex-volume-plugin-dir="+w.path("home", "flexvolume"),
 		// KWOK renews the nodes' leases. The grace is longer than the default
 		// so that nodes stay ready on a machine that is too busy to renew in time.
@@ -187,14 +184,14 @@ func kwokArgs(w wiring) []string {
 		"--kubeconfig=" + w.configOf(kwok),
 		"--manage-all-nodes=true",
 		"--node-lease-duration-seconds=40",
-		// The pods' addresses, as on LKE; the default has room for 254.
+		// The addresses of pods are those of LKE; the default has room for 254.
 		"--cidr=10.2.0.1/16",
 		"--node-ip=" + loopback,
 		"--node-port=0",
 		"--server-address=" + address(w.port(kwok, "health")),
 	}
 	for _, stage := range w.stages {
-		// KWOK splits the value at commas, which a directory may have, unless it is quoted.
+		// KWOK splits the value at commas, which a path may contain, unless it is quoted.
 		args = append(args, `--config="`+strings.ReplaceAll(stage, `"`, `""`)+`"`)
 	}
 	return args

@@ -12,18 +12,18 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// masters is the group that may do everything.
+// masters is the group of administrators.
 const masters = "system:masters"
 
-// user is an account that the API server knows by a token.
+// user is an account that the API server recognizes by a token.
 type user struct {
 	name, group, token string
 }
 
-// users are the administrator and the components that have an account, by their names.
+// users are the administrator and the components with an account, by their names.
 type users map[string]user
 
-// newUsers makes up tokens.
+// newUsers creates the users with random tokens.
 func newUsers() users {
 	all := users{admin: {name: "sandbox-admin", group: masters}}
 	for _, c := range components() {
@@ -38,11 +38,11 @@ func newUsers() users {
 	return all
 }
 
-// NewToken returns a token that cannot be guessed. Each sandbox has its own, so that a
-// client pointed at the wrong one gets an error instead of changing it.
+// NewToken returns a random token. Each sandbox has its own, so that a client of another sandbox gets an error and
+// changes nothing.
 func NewToken() string { return strings.ToLower(rand.Text()) }
 
-// tokenFile renders the file for --token-auth-file.
+// tokenFile returns the contents of the file for --token-auth-file.
 func (all users) tokenFile() string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -56,8 +56,7 @@ func (all users) tokenFile() string {
 	return b.String()
 }
 
-// writeKubeconfigs writes a kubeconfig for everybody. It is done once the API
-// server's port is known.
+// writeKubeconfigs writes a kubeconfig for each user. It is called once the API server's port is known.
 func writeKubeconfigs(l layout, all users, cluster string, port int) error {
 	ca, err := os.ReadFile(l.caCert())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
-// runDaemonSets returns nil when the cluster has the DaemonSets that LKE runs on each node.
+// runDaemonSets returns nil once the cluster has the DaemonSets that LKE runs on each node.
 func (c *checker) runDaemonSets(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// stopOrder lists what is ended together: the users of a component end before it.
+// stopOrder returns the components in the order in which they end, in groups that end together: users of a
+// component end before it.
 func stopOrder() [][]string {
 	return [][]string{Names()[2:], {apiServer}, {etcd}}
 }
@@ -23,8 +24,8 @@ func Open(dir string) (*Stack, error) {
 	return &Stack{State: s}, err
 }
 
-// Down ends the processes of the sandbox, waits until they are gone, and removes
-// what it wrote. Processes that merely reuse one of its pids are not touched.
+// Down ends the processes of the sandbox, waits until they are gone, and removes its files. A process that reuses
+// one of its pids is not touched.
 func (s *Stack) Down(ctx context.Context) error {
 	unlock, err := process.Lock(ctx, layout(s.Dir).lock(), func() {})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +44,7 @@ func (s *Stack) Down(ctx context.Context) error {
 	return nil
 }
 
-// end ends the processes in order, those of one rank together.
+// end ends the processes in that order.
 func (s *Stack) end(ctx context.Context) error {
 	for _, rank := range stopOrder() {
 		var group errgroup.Group
@@ -61,23 +62,23 @@ func (s *Stack) end(ctx context.Context) error {
 	return nil
 }
 
-// grace is how long a component may take to stop before it is killed. What it would still
-// write is removed: there is nothing to wait for but its children.
+// grace is how long a component may take to stop before it is killed. It can be short, because what a component
+// would still write is removed anyway; only its children have to end.
 const grace = 300 * time.Millisecond
 
 func (s *Stack) endOne(ctx context.Context, c Component) error {
 	if err := c.End(ctx, grace); err != nil {
 		return fmt.Errorf("end %s: %w", c.Name, err)
 	}
-	// A child of ours is only really gone when it has been waited for.
+	// A child process is gone only after it has been waited for.
 	if p, ours := s.processes[c.Name]; ours {
 		<-p.Exited()
 	}
 	return nil
 }
 
-// Watch calls say when a component ends unexpectedly, until the context
-// ends. It only sees components that this process started.
+// Watch calls say if a component ends unexpectedly, until the context ends. It sees only components that this
+// process has started.
 func (s *Stack) Watch(ctx context.Context, say func(format string, args ...any)) {
 	for name, p := range s.processes {
 		go func() {

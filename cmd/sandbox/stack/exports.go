@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Export is one environment variable that leads a client to the sandbox.
+// Export is an environment variable with which a client finds the sandbox.
 type Export struct {
 	Name, Value string
 }
 
-// Exports lists what a client needs, in the order in which it is printed.
+// Exports returns the variables that a client needs, in the order in which they are printed.
 func (s *State) Exports() []Export {
 	all := []Export{
 		{"KUBECONFIG", layout(s.Dir).kubeconfig()},
@@ -25,7 +25,7 @@ func (s *State) Exports() []Export {
 	return append(all, Export{"LKE_CLUSTER_ID", strconv.Itoa(s.Cluster.ID)})
 }
 
-// ofAMode are the variables that one mode has and the other must not inherit from elsewhere.
+// ofAMode are the variables of one mode, which the other mode must not inherit from the environment.
 var ofAMode = []string{"LKE_CLUSTER_ID", "KARPENTER_MODE", "LINODE_REGION"}
 
 // Shell returns the variable as a line for a shell to evaluate.
@@ -33,8 +33,8 @@ func (e Export) Shell() string {
 	return fmt.Sprintf("export %s='%s'", e.Name, strings.ReplaceAll(e.Value, "'", `'\''`))
 }
 
-// Environ returns base with the exports set and the sandbox's programs at the end
-// of PATH: kubectl is found, and one that was there before still comes first.
+// Environ returns base with the exports, and with the sandbox's programs at the end of PATH, so that an installed
+// kubectl comes first.
 func (s *State) Environ(base []string) []string {
 	replaced := map[string]bool{"PATH": true}
 	for _, name := range ofAMode {

@@ -28,8 +28,8 @@ func (l *launch) startFlux(ctx context.Context) error {
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// defined returns nil when the API server serves the kind of the CRD in a file. It
-// creates the CRD if the server does not have it.
+// defined returns nil once the API server serves the kind of the CRD in a file. It creates the CRD if it does not
+// exist.
 func (c *checker) defined(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -40,7 +40,7 @@ func (c *checker) defined(ctx context.Context, file string) error {
 	if err := c.create(ctx, strings.TrimPrefix(string(text), "---\n")); err != nil {
 		return err
 	}
-	// The files are called GROUP_PLURAL.yaml, the CRDs PLURAL.GROUP.
+	// The files are called GROUP_PLURAL.yaml, and the CRDs PLURAL.GROUP.
 	group, plural, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".yaml"), "_")
 	name := plural + "." + group
 	raw, err := c.client.Discovery().RESTClient().Get().AbsPath(definitionsPath, name).Do(ctx).Raw()
@@ -73,12 +73,12 @@ func sourceControllerArgs(w wiring) []string {
 		"--enable-leader-election=false",
 		"--kube-api-qps=" + apiRate,
 		"--kube-api-burst=" + apiRate,
-		// Without jitter a sandbox shows what happens when.
+		// Without jitter, the times in a sandbox are predictable.
 		"--interval-jitter-percentage=0",
 	}
 }
 
-// auditPolicy has each request written down once, when it is answered.
+// auditPolicy logs each request once, when it is answered.
 const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
   "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 `

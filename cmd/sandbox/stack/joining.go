@@ -19,9 +19,9 @@ import (
 //go:embed joining.yaml
 var joining string
 
-// letJoin returns nil when the cluster has all that kubeadm makes for machines that join
-// it with a bootstrap token: it says of itself where it is and which authority it has,
-// lets anybody read that, takes requests for certificates, and approves them.
+// letJoin returns nil once the cluster has everything that kubeadm creates for machines that join with a bootstrap
+// token: cluster-info with its address and certificate authority, which everyone may read, and the permission to
+// request certificates, which are approved.
 func (c *checker) letJoin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -36,8 +36,8 @@ func (c *checker) letJoin(ctx context.Context) error {
 	return c.create(ctx, joining)
 }
 
-// create creates the objects of a file that do not exist yet. Their kinds have plurals
-// that end in s, and no more.
+// create creates the objects of a file that do not exist yet. It assumes that the plural of a kind is its name with
+// an s.
 func (c *checker) create(ctx context.Context, objects string) error {
 	for text := range strings.SplitSeq(objects, "\n---\n") {
 		var object metav1.PartialObjectMetadata

@@ -15,8 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// portAttempts is how often a component is started on another port because a process
-// took the first one.
+// portAttempts is how often a component is started on another port if a process has taken the first one.
 const portAttempts = 5
 
 // launch is one attempt to start a stack.
@@ -25,10 +24,10 @@ type launch struct {
 	users  users
 	began  time.Time
 
-	// fail ends the launch: something that was up has gone down again.
+	// fail ends the launch if a component that was ready has ended.
 	fail context.CancelCauseFunc
 
-	// mu guards the stack and its state, for several components start at once.
+	// mu guards the stack and its state, because several components start at the same time.
 	mu    sync.Mutex
 	stack *Stack
 	check *checker
@@ -46,7 +45,7 @@ func (l *launch) port(component, name string) int {
 	return l.stack.port(component, name)
 }
 
-// run starts everything in the order of its dependencies.
+// run starts all components in the order of their dependencies.
 func (l *launch) run(ctx context.Context) error {
 	if err := l.config.furnish(layout(l.stack.Dir), l.users); err != nil {
 		return fmt.Errorf("furnish the directory: %w", err)
@@ -88,7 +87,7 @@ func (l *launch) startControllerManager(ctx context.Context) error {
 	return l.await(ctx, controllerManager, "serve accounts", l.check.accounts)
 }
 
-// start starts one component and waits until it answers.
+// start starts one component and waits until it works.
 func (l *launch) start(ctx context.Context, name string) error {
 	all := components()
 	c := all[slices.IndexFunc(all, func(c component) bool { return c.name == name })]
@@ -128,9 +127,8 @@ func (l *launch) spawn(c component) error {
 	}
 	w := wiring{layout: where, port: l.stack.port, audit: l.config.Audit,
 		stages: append(l.assets(binaries.Stages()), where.podReadyAgain())}
-	// Nothing of the user's settings, proxies above all, reaches a component.
-	// A sandbox is short: memory costs it less than to collect garbage. source-controller has
-	// no flag for its kubeconfig.
+	// Components do not inherit the user's environment, above all not its proxies. A sandbox is short-lived, so
+	// memory is cheaper than garbage collection. source-controller has no flag for its kubeconfig.
 	env := []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin", "GOGC=400",
 		"KUBECONFIG=" + where.configOf(c.name)}
 	p, err := l.launcher()(process.Command{
@@ -149,8 +147,8 @@ func (l *launch) spawn(c component) error {
 	return l.stack.save()
 }
 
-// introduce writes the kubeconfigs, now that the API server's port is known. No
-// other component is checked at that time, so the checker can be changed.
+// introduce writes the kubeconfigs, once the API server's port is known. No other component is checked at that
+// time, so the checker can be changed.
 func (l *launch) introduce(where layout, port int) error {
 	if err := writeKubeconfigs(where, l.users, l.config.Cluster.Name, port); err != nil {
 		return err
@@ -173,7 +171,7 @@ func (l *launch) program(c component) string {
 	return l.config.Programs.Programs[c.program]
 }
 
-// assets returns the paths of files that came with the programs.
+// assets returns the paths of files that are installed with the programs.
 func (l *launch) assets(names []string) []string {
 	var paths []string
 	for _, name := range names {
@@ -182,7 +180,7 @@ func (l *launch) assets(names []string) []string {
 	return paths
 }
 
-// watch ends the launch if the component, which was ready, ends before it is done.
+// watch ends the launch if the component ends although it was ready.
 func (l *launch) watch(ctx context.Context, name string) {
 	p := l.process(name)
 	go func() {
@@ -194,8 +192,7 @@ func (l *launch) watch(ctx context.Context, name string) {
 	}()
 }
 
-// await polls ready while the component's process lives. what completes the error
-// "NAME did not ...".
+// await polls ready as long as the component's process runs. what completes the error "NAME did not ...".
 func (l *launch) await(ctx context.Context, name, what string, ready func(context.Context) error) error {
 	p := l.process(name)
 	err := poll(ctx, p.Exited(), ready)
@@ -203,7 +200,7 @@ func (l *launch) await(ctx context.Context, name, what string, ready func(contex
 		return nil
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		// The context ended, or another component failed: not this one's fault.
+		// The context has ended, or another component has failed, so the error is not this component's.
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errExited) {
@@ -212,7 +209,7 @@ func (l *launch) await(ctx context.Context, name, what string, ready func(contex
 	return l.blame(name, what, err)
 }
 
-// blame returns the error about what a component did not do, with the end of its log.
+// blame returns the error that a component did not do something, with the end of its log.
 func (l *launch) blame(name, what string, err error) error {
 	log := layout(l.stack.Dir).log(name)
 	return fmt.Errorf("%s did not %s: %w\nits log %s ends with:\n%s", name, what, err, filepath.Base(log),
@@ -232,7 +229,7 @@ func ending(p *process.Process) string {
 	return "exit status 0"
 }
 
-// choosePorts finds a free port for each of the component's, in their order.
+// choosePorts finds a free port for each of the component's ports, in their order.
 func (c component) choosePorts() (map[string]int, error) {
 	ports := map[string]int{}
 	for _, name := range c.ports {

@@ -1,9 +1,7 @@
-// Package stack runs a control plane and the simulated cloud next to it: it writes
-// what the components need, starts them in order, waits until each one answers,
-// records what it started, and ends exactly that.
+// Package stack runs the processes of a sandbox: a control plane and the simulated cloud. Up writes their
+// configuration, starts them in order and waits until each one works; Down ends exactly those that Up has recorded.
 //
-// It does not build programs (package binaries) and knows nothing about what the
-// simulated cloud does (package sim).
+// It does not build programs (package binaries) and does not know what the simulated cloud does (package sim).
 package stack
 
 import (
@@ -11,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// layout says where things are in a sandbox's directory.
+// layout is the directory of a sandbox, with the paths in it.
 type layout string
 
 func (l layout) path(elem ...string) string {
@@ -42,7 +40,7 @@ func (l layout) configOf(component string) string {
 	return l.pki(component + ".kubeconfig")
 }
 
-// furnish makes the directories.
+// furnish creates the directories.
 func (l layout) furnish() error {
 	for _, dir := range []string{l.logs(), l.etcdData(), l.home(), l.artifacts(), l.path("pki")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -52,7 +50,7 @@ func (l layout) furnish() error {
 	return nil
 }
 
-// remove removes everything of the sandbox, and the directory if nothing else is in it.
+// remove removes the sandbox's files, and the directory if nothing else is in it.
 func (l layout) remove() error {
 	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.artifacts(), l.auditPolicy(),
 		l.podReadyAgain(), l.path("pki"), l.logs(), l.state(), l.state() + ".new", l.lock()} {

@@ -17,9 +17,8 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// writePKI writes a certificate authority of the sandbox's own, with the key that signs
-// for machines that join, one serving certificate for all components, and the key that
-// signs service account tokens.
+// writePKI writes the sandbox's own certificate authority, with the key that signs certificates for machines that
+// join, one serving certificate for all components, and the key that signs service account tokens.
 func writePKI(l layout) error {
 	keys := map[string]*ecdsa.PrivateKey{}
 	for _, path := range []string{l.caKey(), l.servingKey(), l.accountKey()} {
@@ -46,7 +45,7 @@ func writePKI(l layout) error {
 		NotBefore:    ca.NotBefore,
 		NotAfter:     time.Now().Add(365 * 24 * time.Hour), // longer than any sandbox
 		KeyUsage:     x509.KeyUsageDigitalSignature,
-		// etcd's clients show it too.
+		// The clients of etcd use it as well.
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},

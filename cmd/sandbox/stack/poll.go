@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// pollEvery is how long to wait between two polls.
+// pollEvery is the time between two polls.
 const pollEvery = 50 * time.Millisecond
 
-// errExited ends a poll because the polled process is gone.
+// errExited ends a poll if the polled process has ended.
 var errExited = errors.New("the process ended")
 
-// poll calls ready until it returns nil. It stops when the context ends or gone is
-// closed; the error then has the last answer.
+// poll calls ready until it returns nil. It stops if the context ends or gone is closed; the error then has the
+// last answer.
 func poll(ctx context.Context, gone <-chan struct{}, ready func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// loopback is the only address anything here listens on.
+// loopback is the only address on which components listen.
 const loopback = "127.0.0.1"
 
-// address joins a port to the loopback address.
+// address returns the loopback address with a port.
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// freePort asks the kernel for a free port. Another process may take it before it is
-// used; that shows in the component's log, and the component is started again.
+// freePort asks the kernel for a free port. If another process takes it before it is used, the component's log
+// shows it, and the component is started again.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", address(0))
 	if err != nil {
@@ -24,7 +24,7 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-// saysPortTaken finds in a log that the component could not listen on its port.
+// saysPortTaken reports whether a log says that the component could not listen on its port.
 func saysPortTaken(log string) bool {
 	return strings.Contains(log, "address already in use")
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// State is the record of a sandbox, in sandbox.json. It is written after every start
-// of a component, so that a sandbox whose start was interrupted can be taken down.
+// State is the record of a sandbox, in sandbox.json. It is written after each start of a component, so that a
+// sandbox whose start was interrupted can be stopped.
 type State struct {
 	Dir string `json:"dir"`
-	// ReadySeconds is how long it took until everything answered; zero before.
+	// ReadySeconds is how long it took until all components worked; zero before.
 	ReadySeconds float64     `json:"readySeconds"`
 	Cluster      Cluster     `json:"cluster"`
 	Components   []Component `json:"components"`
@@ -28,13 +28,13 @@ type State struct {
 const (
 	// ModeLKE has an LKE cluster, whose node pools become nodes.
 	ModeLKE = "lke"
-	// ModeInstance has none: Linodes are created one by one and join the cluster automatically.
+	// ModeInstance has no LKE cluster: Linodes are created separately and join the cluster.
 	ModeInstance = "instance"
 )
 
-// Cluster is what the simulated cloud plays.
+// Cluster describes the cluster that is simulated.
 type Cluster struct {
-	Mode        string `json:"mode,omitempty"` // empty: as ModeLKE
+	Mode        string `json:"mode,omitempty"` // "" means ModeLKE
 	Name        string `json:"name"`
 	ID          int    `json:"id"`
 	Tier        string `json:"tier"`
@@ -50,7 +50,7 @@ type Component struct {
 	Log   string         `json:"log"`
 }
 
-// ErrNoSandbox says that a directory holds no sandbox.
+// ErrNoSandbox means that a directory has no sandbox.
 var ErrNoSandbox = errors.New("no sandbox here")
 
 // Load reads the state of the sandbox in dir.
@@ -69,7 +69,7 @@ func Load(dir string) (*State, error) {
 	return &s, nil
 }
 
-// save replaces the state file in one step.
+// save replaces the state file atomically.
 func (s *State) save() error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *State) index(component string) int {
 	return slices.IndexFunc(s.Components, func(c Component) bool { return c.Name == component })
 }
 
-// put adds the component, or replaces the one of the same name.
+// put adds the component, or replaces the one with the same name.
 func (s *State) put(c Component) {
 	if i := s.index(c.Name); i >= 0 {
 		s.Components[i] = c

@@ -13,26 +13,26 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// readyWithin is how long all of a start may take. It takes seconds on an idle machine.
+// readyWithin is the time limit of a start. It takes seconds on an idle machine.
 const readyWithin = 2 * time.Minute
 
-// Config says what to start.
+// Config selects what to start.
 type Config struct {
-	// Dir is the sandbox's directory; empty means a fresh one.
+	// Dir is the sandbox's directory; "" means a new one.
 	Dir      string
 	Programs binaries.Set
-	// Self is the sandbox's own binary, which has the simulator.
+	// Self is the sandbox's own program, which contains the simulator.
 	Self    string
 	Cluster Cluster
 	// Simulator is written as JSON for the simulate command.
 	Simulator any
-	// DaemonSets has each node run what LKE runs on it.
+	// DaemonSets creates the DaemonSets that LKE runs on each node.
 	DaemonSets bool
-	// Flux starts source-controller too; its program must be built.
+	// Flux also starts source-controller; its program must be built.
 	Flux bool
-	// Audit has the API server write down each request.
+	// Audit makes the API server log each request.
 	Audit bool
-	// Guard, if not nil, makes the components die with this process.
+	// Guard, if not nil, ends the components with this process.
 	Guard *process.Guard
 	// Say reports progress, a line at a time.
 	Say func(format string, args ...any)
@@ -41,7 +41,7 @@ type Config struct {
 // Stack is a sandbox, running or not.
 type Stack struct {
 	*State
-	// Found says that Up started nothing because the sandbox was running already.
+	// Found means that Up started nothing because the sandbox was already running.
 	Found bool
 	// processes are the components that are children of this process.
 	processes map[string]*process.Process

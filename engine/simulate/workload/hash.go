@@ -35,7 +35,7 @@ func (s Shapes) Hashed(salt string) Shapes {
 // taints of the pools for which the pods are simulated.
 func (s Shapes) Readable(salt string, words []string) Shapes {
 	known := map[string]string{}
-	for _, word := range slices.Concat(words, s.words()) {
+	for _, word := range slices.Concat(words, s.knownWords()) {
 		known[Hash(salt, word)] = word
 	}
 	return s.translated(func(hash string) string {

@@ -90,8 +90,8 @@ func (d *digest) machine(node *corev1.Node) Machine {
 	return m
 }
 
-// selectsNodes notes the node labels that a pod selects.
-func (d *digest) selectsNodes(spec corev1.PodSpec) {
+// noteNodeLabels notes the node labels that a pod selects.
+func (d *digest) noteNodeLabels(spec corev1.PodSpec) {
 	for key := range spec.NodeSelector {
 		d.selected[key] = true
 	}
@@ -124,8 +124,8 @@ func fixed(pod *corev1.Pod) bool {
 		(podutils.IsOwnedByDaemonSet(pod) || simulate.IsMirror(pod))
 }
 
-// words returns the names of the nodes, and taints and labels that Kubernetes and Karpenter define.
-func (s Shapes) words() []string {
+// knownWords returns the names of the nodes, and taints and labels that Kubernetes and Karpenter define.
+func (s Shapes) knownWords() []string {
 	list := []string{"true", "", karpv1.DisruptedTaintKey, corev1.TaintNodeUnschedulable, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable}
 	for _, m := range s.Machines {
 		list = append(list, m.Nodes...)

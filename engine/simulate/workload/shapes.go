@@ -61,14 +61,14 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Fixed: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
 	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}, selected: map[string]bool{}}
 	for _, pod := range c.Pods {
-		d.look(pod.Spec)
+		d.notePodLabels(pod.Spec)
 	}
 	for _, t := range templates {
-		d.look(t.Pods.Spec)
+		d.notePodLabels(t.Pods.Spec)
 	}
 	claimed := claimsOf(c.Pods, index)
 	for _, s := range c.Daemons {
-		d.look(s.Spec.Template.Spec)
+		d.notePodLabels(s.Spec.Template.Spec)
 	}
 	for _, b := range c.Budgets {
 		d.selects(b.Spec.Selector)
@@ -98,7 +98,7 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 		switch {
 		case simulate.NeedsNode(pod):
 			shape := d.shape(simulate.Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
-			shape.Volumes, shape.Waits = claimed.of(pod)
+			shape.Volumes, shape.Waits = claimed.volumesOf(pod)
 			add(&set.Pods, shape, pod.Spec.NodeName)
 		case fixed(pod):
 			owner := simulate.Owner(pod)
@@ -160,9 +160,9 @@ type digest struct {
 	blind      bool            // some pod selects namespaces, and the namespaces are unknown
 }
 
-// look notes the pod labels that a pod selects.
-func (d *digest) look(spec corev1.PodSpec) {
-	d.selectsNodes(spec)
+// notePodLabels notes the pod labels that a pod selects.
+func (d *digest) notePodLabels(spec corev1.PodSpec) {
+	d.noteNodeLabels(spec)
 	for _, c := range spec.TopologySpreadConstraints {
 		d.selects(c.LabelSelector, c.MatchLabelKeys)
 	}
@@ -290,8 +290,8 @@ func claimsOf(pods []*corev1.Pod, index *simulate.VolumeIndex) podClaims {
 	return all
 }
 
-// of returns the volumes of a pod, and the claim for which it waits. A bound pod waits for none.
-func (c podClaims) of(pod *corev1.Pod) (volumes simulate.Attached, waits *simulate.ClaimWait) {
+// volumesOf returns the volumes of a pod, and the claim for which it waits. A bound pod waits for none.
+func (c podClaims) volumesOf(pod *corev1.Pod) (volumes simulate.Attached, waits *simulate.ClaimWait) {
 	for _, name := range c.attached[pod.UID] {
 		if c.by[name] > 1 {
 			volumes.Shared = append(volumes.Shared, name)

@@ -38,8 +38,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// named returns the kind and name of an object with its place, for messages.
-func named(o manifests.Object) string { return o.Place() + ": " + title(o.Fields) }
+// nameAndPlace returns the kind and name of an object with its place, for messages.
+func nameAndPlace(o manifests.Object) string { return o.Place() + ": " + title(o.Fields) }
 
 // Found is the result of reading manifests.
 type Found struct {
@@ -56,14 +56,14 @@ func Read(objects []manifests.Object, most bool) (Found, error) {
 		most: most, there: map[key]manifests.Object{}, scaled: map[key]*scale{},
 		others: map[string]int{}, told: map[string]bool{}, stored: stored{claims: map[key]*corev1.PersistentVolumeClaim{}},
 	}
-	objects, err := r.admit(objects)
+	objects, err := r.knownObjects(objects)
 	if err != nil {
 		return Found{}, err
 	}
 	for _, read := range []func(manifests.Object) error{r.rule, r.object} {
 		for _, o := range objects {
 			if err := read(o); err != nil {
-				err = fmt.Errorf("%s: %w", named(o), err)
+				err = fmt.Errorf("%s: %w", nameAndPlace(o), err)
 				if !o.Listed || r.asked > simulate.MaxPods {
 					return Found{}, err
 				}
@@ -371,13 +371,13 @@ func typed[T any](r *reader, o manifests.Object) (value T, err error) {
 		wrong = append(wrong, field.Error())
 	}
 	if len(wrong) > 0 {
-		r.note("%s: %s: ignored.", named(o), strings.Join(wrong, ", "))
+		r.note("%s: %s: ignored.", nameAndPlace(o), strings.Join(wrong, ", "))
 	}
 	return value, nil
 }
 
-// plain returns the text of a decoder's error without its prefixes.
-func plain(err error) error {
+// withoutPrefixes returns the text of a decoder's error without its prefixes.
+func withoutPrefixes(err error) error {
 	text := err.Error()
 	if i := strings.LastIndex(text, "json: "); i >= 0 {
 		text = text[i+len("json: "):]
@@ -428,8 +428,8 @@ var unread = map[string]string{
 	"LimitRange": "", "ResourceQuota": "", "PersistentVolume": "", "RuntimeClass": "node.k8s.io", "ScaledObject": "keda.sh",
 }
 
-// admit returns the objects of known kinds, each once, and adds notes on the others.
-func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, err error) {
+// knownObjects returns the objects of known kinds, each once, and adds notes on the others.
+func (r *reader) knownObjects(objects []manifests.Object) (known []manifests.Object, err error) {
 	for _, o := range objects {
 		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
 			err := fmt.Errorf("%s: %q is not a valid name of a Kubernetes object", o.Place(), what)
@@ -443,7 +443,7 @@ func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, er
 			continue
 		}
 		if o.Listed && patches(o.Fields) { // before a patch replaces the object that it changes
-			r.miss(fmt.Errorf("%s: %w", named(o), errNoContainers))
+			r.miss(fmt.Errorf("%s: %w", nameAndPlace(o), errNoContainers))
 			continue
 		}
 		k := keyOf(o.Fields)
@@ -453,14 +453,14 @@ func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, er
 		case !twice:
 			r.there[k] = o
 			known = append(known, o)
-		case !reflect.DeepEqual(said(other.Fields), said(o.Fields)):
-			err := fmt.Errorf("%s: it is also in %s, with different content", named(o), other.Place())
+		case !reflect.DeepEqual(declared(other.Fields), declared(o.Fields)):
+			err := fmt.Errorf("%s: it is also in %s, with different content", nameAndPlace(o), other.Place())
 			if !o.Listed {
 				return nil, err
 			}
 			r.miss(err)
 		default:
-			r.note("%s counts once, but is also in %s.", named(o), other.Place())
+			r.note("%s counts once, but is also in %s.", nameAndPlace(o), other.Place())
 		}
 	}
 	return known, nil
@@ -479,8 +479,8 @@ func patches(o map[string]any) bool {
 
 var errNoContainers = errors.New("its pods have no containers; instead of a patch, use the output of kustomize build")
 
-// said returns an object without its status and the metadata that a cluster sets.
-func said(o map[string]any) map[string]any {
+// declared returns an object without its status and the metadata that a cluster sets.
+func declared(o map[string]any) map[string]any {
 	fields := maps.Clone(o)
 	delete(fields, "status")
 	fields["metadata"] = manifest.Map(o, "metadata", "labels")
@@ -537,10 +537,10 @@ func (r *reader) understands(o manifests.Object) bool {
 	case slices.Contains(versions, version):
 		return true
 	case version == "":
-		r.note("%s is ignored: it has no apiVersion; the supported %s is of %s.", named(o), kind,
+		r.note("%s is ignored: it has no apiVersion; the supported %s is of %s.", nameAndPlace(o), kind,
 			strings.Join(versions, " and "))
 	default:
-		r.note("%s is ignored: it is of %s; the supported %s is of %s.", named(o), version, kind,
+		r.note("%s is ignored: it is of %s; the supported %s is of %s.", nameAndPlace(o), version, kind,
 			strings.Join(versions, " and "))
 	}
 	return false
@@ -618,7 +618,7 @@ func (r *reader) job(o manifests.Object) error {
 	}
 	var status batchv1.JobStatus
 	if err := encodingjson.Unmarshal(raw, &status); err != nil {
-		return fmt.Errorf("read its status: %w", plain(err))
+		return fmt.Errorf("read its status: %w", withoutPrefixes(err))
 	}
 	if slices.ContainsFunc(status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Status == "True" && slices.Contains(ending, c.Type)

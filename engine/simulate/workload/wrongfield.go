@@ -15,7 +15,7 @@ func wrongField(fields map[string]any, err error) error {
 	if where := wrongAmount("", fields, false); where != "" {
 		return errors.New(where)
 	}
-	return plain(err)
+	return withoutPrefixes(err)
 }
 
 // wrongAmount returns the first field below a path that has an invalid amount, with its value. Amounts are the

@@ -44,8 +44,8 @@ func (j checked) values() map[string]string {
 	}
 }
 
-// named matches the use of a value in a template, or text that begins like one, with the indentation before it.
-var named = regexp.MustCompile(`(?m)(^[ \t]*)?\{\{(?:[ \t]*\.(\w+)[ \t]*\}\}|[^\n]*?\}\}|[^\n]*)`)
+// valueName matches the use of a value in a template, or text that begins like one, with the indentation before it.
+var valueName = regexp.MustCompile(`(?m)(^[ \t]*)?\{\{(?:[ \t]*\.(\w+)[ \t]*\}\}|[^\n]*?\}\}|[^\n]*)`)
 
 // Custom returns the user data of a template: its text with the values filled in. If only indentation is before a
 // name, the further lines of its value are indented in the same way:
@@ -62,7 +62,7 @@ func Custom(text string, j Join) ([]byte, error) {
 	values := c.values()
 	var out strings.Builder
 	end := 0
-	for _, at := range named.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range valueName.FindAllStringSubmatchIndex(text, -1) {
 		indent, name := group(text, at, 1), group(text, at, 2)
 		value, known := values[name]
 		if !known {

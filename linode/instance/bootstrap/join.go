@@ -64,7 +64,7 @@ func (j Join) check() (checked, error) {
 	endpoint, endpointErr := endpointOf(j.Server)
 	wrong := []error{
 		valid("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
-		form("region", j.Region, nameForm), form("plan type", j.PlanType, nameForm),
+		checkForm("region", j.Region, nameForm), checkForm("plan type", j.PlanType, nameForm),
 		checkTaints(j.Taints), CheckKubelet(j.Kubelet),
 	}
 	if !tokenForm.MatchString(j.Token) { // a secret, which the error must not show
@@ -87,7 +87,7 @@ func valid(what, text string, problems []string) error {
 	return fmt.Errorf("%s %q: %s", what, text, strings.Join(problems, "; "))
 }
 
-func form(what, text string, want *regexp.Regexp) error {
+func checkForm(what, text string, want *regexp.Regexp) error {
 	if want.MatchString(text) {
 		return nil
 	}

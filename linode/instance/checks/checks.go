@@ -48,7 +48,7 @@ type Settings struct{ Name, ID, Region, Endpoint string }
 
 // Joins checks the prerequisites for machines to join.
 func Joins(ctx context.Context, c Cluster, s Settings) []Finding {
-	return slices.Concat(s.findings(), way(ctx, c, s), tokens(ctx, c))
+	return slices.Concat(s.findings(), checkEndpoint(ctx, c, s), tokens(ctx, c))
 }
 
 // findings checks the settings themselves, as the controller reads them.
@@ -73,8 +73,8 @@ func (s Settings) findings() (found []Finding) {
 	return found
 }
 
-// way checks how machines find the API server.
-func way(ctx context.Context, c Cluster, s Settings) []Finding {
+// checkEndpoint checks how machines find the API server.
+func checkEndpoint(ctx context.Context, c Cluster, s Settings) []Finding {
 	const of = "way to the API server"
 	info, err := c.Get(ctx, map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -180,13 +180,13 @@ func Linodes(ctx context.Context, a Account, s Settings) ([]Finding, error) {
 	if len(lost) > 0 {
 		found = append(found, Finding{warn, "Linodes", fmt.Sprintf("%s with a label of the cluster, such as %s, without the tag "+
 			"lkeplan-id=...: lkeplan does not find them, and does not delete those without a NodeClaim",
-			counted(len(lost)), lost[0].Label),
+			countLinodes(len(lost)), lost[0].Label),
 			"add the tag that the other Linodes of the cluster have, or delete those without a NodeClaim"})
 	}
 	return found, nil
 }
 
-func counted(n int) string {
+func countLinodes(n int) string {
 	if n == 1 {
 		return "1 Linode"
 	}

@@ -8,7 +8,7 @@ import (
 
 // create creates missing machines as fast as the rate limit allows. Kinds take turns, so that a kind that Linode
 // refuses does not block others, and within a kind the oldest claim is first.
-func (s *scene) create(d *Decision, waiting []Claim) {
+func (s *input) create(d *Decision, waiting []Claim) {
 	var due []Claim
 	for _, c := range waiting {
 		ask := s.memory.asked[c.UID]
@@ -42,7 +42,7 @@ func (s *scene) create(d *Decision, waiting []Claim) {
 
 // room returns how many creates may be sent now. While the account has no room, one create at a time checks whether
 // it has room again.
-func (s *scene) room() int {
+func (s *input) room() int {
 	m := s.memory
 	m.sent = slices.DeleteFunc(slices.Clone(m.sent), func(at time.Time) bool { return s.now.Sub(at) >= s.policy.Window })
 	room := max(0, s.policy.Burst-len(m.sent))
@@ -102,11 +102,11 @@ func (m *Memory) Made(c Claim, machine int, o Outcome, policy Policy, now time.T
 	case Taken:
 		ask.taken = true
 	case NoStock:
-		ask.outOfStock, kind = true, kind.again(now)
+		ask.outOfStock, kind = true, kind.increased(now)
 	case Refused:
-		kind = kind.again(now)
+		kind = kind.increased(now)
 	case NoRoom, Busy:
-		m.account = m.account.again(now)
+		m.account = m.account.increased(now)
 	}
 	put(&m.asked, c.UID, ask)
 	put(&m.kinds, c.Kind, kind)
@@ -118,7 +118,7 @@ type refusals struct {
 	hold  time.Time
 }
 
-func (r refusals) again(now time.Time) refusals {
+func (r refusals) increased(now time.Time) refusals {
 	return refusals{fails: r.fails + 1, hold: now.Add(backoff(r.fails + 1))}
 }
 

@@ -121,7 +121,7 @@ type Drain struct {
 }
 
 // input is the input of one decision: the view, together with what Memory knows of it.
-type scene struct {
+type input struct {
 	View
 	memory *Memory
 	policy Policy
@@ -134,7 +134,7 @@ type scene struct {
 // Decide compares claims with machines.
 func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	d := Decision{Memory: memory.after(view, policy, now)}
-	s := &scene{
+	s := &input{
 		View: view, memory: &d.Memory, policy: policy, now: now, listed: map[int]Machine{}, named: map[string]Machine{},
 	}
 	for _, m := range view.Machines {
@@ -168,7 +168,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 }
 
 // machineOf returns the machine of a claim, whether it is stored or not; 0 if it has none.
-func (s *scene) machineOf(c Claim) int {
+func (s *input) machineOf(c Claim) int {
 	if c.Machine != 0 {
 		return c.Machine
 	}
@@ -181,7 +181,7 @@ func (s *scene) machineOf(c Claim) int {
 	return s.memory.asked[c.UID].made
 }
 
-func (s *scene) released(c Claim) bool {
+func (s *input) released(c Claim) bool {
 	_, ok := s.memory.ending[c.UID]
 	return ok
 }
@@ -190,7 +190,7 @@ func (s *scene) released(c Claim) bool {
 const stored = 10 * time.Second
 
 // bind stores the machine of a claim, and stores it again if it was overwritten.
-func (s *scene) bind(d *Decision, c Claim, machine int) {
+func (s *input) bind(d *Decision, c Claim, machine int) {
 	if a, ok := s.memory.assigned[c.UID]; ok && (a.underway || s.now.Sub(a.at) < stored) {
 		return
 	}
@@ -202,7 +202,7 @@ func (s *scene) bind(d *Decision, c Claim, machine int) {
 const lookAgain = 10 * time.Second
 
 // checkMissing requests a machine that the list lacks. If Linode does not have it, the claim has lost it.
-func (s *scene) checkMissing(d *Decision, c Claim) {
+func (s *input) checkMissing(d *Decision, c Claim) {
 	if _, ok := s.listed[c.Machine]; ok {
 		delete(s.memory.missing, c.UID)
 		return
@@ -222,7 +222,7 @@ func (s *scene) checkMissing(d *Decision, c Claim) {
 // endLost ends the claims that have lost their machine. If many of them still have Nodes, or all machines are lost,
 // the token probably belongs to another account or to a user who may not list them: then the claims stay until the
 // machines are listed again or the Nodes are gone.
-func (s *scene) endLost(d *Decision) {
+func (s *input) endLost(d *Decision) {
 	inhabited := func(c Claim) bool {
 		node, there := s.Nodes[c.Machine]
 		return there && !node.Leaving
@@ -248,7 +248,7 @@ const deleteAgain = 10 * time.Second
 
 // release deletes the machine of a claim that ends. The machine is gone if Linode has confirmed it, no list shows a
 // machine with its label, and no call that creates it is pending.
-func (s *scene) release(d *Decision, c Claim, machine int) {
+func (s *input) release(d *Decision, c Claim, machine int) {
 	e := s.memory.ending[c.UID]
 	label := Label(s.policy.Cluster, c.UID)
 	m, shown := s.named[label]
@@ -271,7 +271,7 @@ func (s *scene) release(d *Decision, c Claim, machine int) {
 // this process has created it. Otherwise a list that lacks the machine is not enough, and Linode is asked for the
 // label: after a restart, or for a claim that was missing for a while, this process does not know which calls were
 // sent. If a stale cache showed a claim without its machine, a second machine may have been created and stored.
-func (s *scene) confirmGone(d *Decision, c Claim, e ending, one bool) ending {
+func (s *input) confirmGone(d *Decision, c Claim, e ending, one bool) ending {
 	switch {
 	case one, e.absent:
 		e.gone = true
@@ -283,7 +283,7 @@ func (s *scene) confirmGone(d *Decision, c Claim, e ending, one bool) ending {
 	return e
 }
 
-func (s *scene) delete(d *Decision, order Delete) {
+func (s *input) delete(d *Decision, order Delete) {
 	if t, ok := s.memory.deleting[order.Machine]; ok && (t.underway || s.now.Sub(t.at) < deleteAgain) {
 		return
 	}
@@ -297,7 +297,7 @@ const maxDrainedOrphans = 3
 
 // removeOrphans deletes machines without a claim. Machines on which pods may run are drained first. If there are
 // more than a few of those at once, they stay, except for those that an annotation releases.
-func (s *scene) removeOrphans(d *Decision, owned map[int]bool) {
+func (s *input) removeOrphans(d *Decision, owned map[int]bool) {
 	many := 0
 	for _, m := range s.Machines {
 		if n, ok := s.Nodes[m.ID]; ok && !owned[m.ID] && !n.Leaving && !n.MayBeDeleted {

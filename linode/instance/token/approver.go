@@ -42,7 +42,7 @@ func NewApprover(c client.Client, warn nodeclaim.Writer, nodeOf func(uid string)
 func (a *Approver) Register(_ context.Context, mgr ctrl.Manager) error {
 	isOurs := func(o client.Object) bool {
 		r, ok := o.(*certificatesv1.CertificateSigningRequest)
-		return ok && ours(r)
+		return ok && needsAnswer(r)
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("machine.certificate").
 		For(&certificatesv1.CertificateSigningRequest{}).
@@ -55,7 +55,7 @@ func Lean(o any) (any, error) {
 	if r, ok := o.(*certificatesv1.CertificateSigningRequest); ok {
 		r.ManagedFields, r.Status.Certificate = nil, nil
 		leanReport(r)
-		if !ours(r) {
+		if !needsAnswer(r) {
 			r.Spec.Request = nil
 		} else if len(r.Spec.Request) > largest {
 			r.Spec.Request = slices.Clone(r.Spec.Request[:largest+1]) // one byte too large, so that it is denied
@@ -70,14 +70,14 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if err := a.client.Get(ctx, req.NamespacedName, &r); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !ours(&r) {
+	if !needsAnswer(&r) {
 		return ctrl.Result{}, nil
 	}
 	var all karpv1.NodeClaimList
 	if err := a.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list NodeClaims: %w", err)
 	}
-	claim, node := holder(&r, all.Items), ""
+	claim, node := claimOfRequest(&r, all.Items), ""
 	if claim != nil {
 		node = a.nodeOf(string(claim.UID))
 	}
@@ -130,8 +130,8 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 // the Node of that claim. A stolen token therefore gives access to one Node, not to every Node of the cluster. Only
 // requests with tokens of this package are answered; others are ignored.
 
-// ours reports whether a request was made with a token of a NodeClaim, and has no answer yet.
-func ours(r *certificatesv1.CertificateSigningRequest) bool {
+// needsAnswer reports whether a request was made with a token of a NodeClaim, and has no answer yet.
+func needsAnswer(r *certificatesv1.CertificateSigningRequest) bool {
 	return isTokens(r) && len(r.Status.Conditions) == 0
 }
 
@@ -140,8 +140,8 @@ func isTokens(r *certificatesv1.CertificateSigningRequest) bool {
 	return slices.Contains(r.Spec.Groups, Group)
 }
 
-// holder returns the claim whose token made a request; nil if there is none.
-func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeClaim) *karpv1.NodeClaim {
+// claimOfRequest returns the claim whose token made a request; nil if there is none.
+func claimOfRequest(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeClaim) *karpv1.NodeClaim {
 	for i := range claims {
 		if IsOf(r.Spec.Username, string(claims[i].UID)) {
 			return &claims[i]

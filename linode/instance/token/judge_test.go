@@ -126,7 +126,7 @@ func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 			if tt.claim != nil {
 				tt.claim(&claim)
 			}
-			err := refuse(r, holder(r, []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{UID: "uid-b"}}, claim}), "prod-1")
+			err := refuse(r, claimOfRequest(r, []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{UID: "uid-b"}}, claim}), "prod-1")
 			if said := ""; err != nil {
 				if said = err.Error(); len(said) > 1000 {
 					t.Errorf("no event takes %d bytes", len(said))
@@ -145,14 +145,14 @@ func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 func TestOthersRequestsAreLeftAlone(t *testing.T) {
 	r := &certificatesv1.CertificateSigningRequest{}
 	r.Spec.Groups = []string{"system:bootstrappers", "system:bootstrappers:kubeadm:default-node-token"}
-	if ours(r) {
+	if needsAnswer(r) {
 		t.Error("a request with a token of kubeadm's is taken for one of ours")
 	}
-	if r.Spec.Groups = append(r.Spec.Groups, Group); !ours(r) {
+	if r.Spec.Groups = append(r.Spec.Groups, Group); !needsAnswer(r) {
 		t.Error("a request with a token of ours is left alone")
 	}
 	r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied}}
-	if ours(r) {
+	if needsAnswer(r) {
 		t.Error("a request that has an answer gets another")
 	}
 }

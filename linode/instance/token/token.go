@@ -115,7 +115,7 @@ func (t *Tokens) keep(
 		return t.create(ctx, claim, id, now)
 	}
 	want := wanted(claim, id, secret, now)
-	if good(s, want, now) {
+	if isValid(s, want, now) {
 		return id + "." + secret, nil
 	}
 	s.Data, s.OwnerReferences = want.Data, want.OwnerReferences
@@ -125,8 +125,8 @@ func (t *Tokens) keep(
 	return id + "." + secret, nil
 }
 
-// good reports whether a Secret has all wanted fields, and stays valid for a while.
-func good(s, want *corev1.Secret, now time.Time) bool {
+// isValid reports whether a Secret has all wanted fields, and stays valid for a while.
+func isValid(s, want *corev1.Secret, now time.Time) bool {
 	for key, value := range want.Data {
 		if key != "expiration" && string(s.Data[key]) != string(value) {
 			return false
@@ -209,7 +209,7 @@ func (t *Tokens) Sweep(
 	for i := range list.Items {
 		s := &list.Items[i]
 		uid := s.Labels[Label]
-		if alive[uid] || !named(s.Name, uid) {
+		if alive[uid] || !mayHaveName(s.Name, uid) {
 			continue
 		}
 		if err := t.delete(ctx, s); client.IgnoreNotFound(err) != nil {
@@ -255,8 +255,8 @@ func owner(s *corev1.Secret) string {
 	return s.Labels[Label]
 }
 
-// named reports whether the Secret of a claim may have a name.
-func named(name, uid string) bool {
+// mayHaveName reports whether the Secret of a claim may have a name.
+func mayHaveName(name, uid string) bool {
 	id, is := strings.CutPrefix(name, prefix)
 	return is && slices.Contains(IDs(uid), id)
 }

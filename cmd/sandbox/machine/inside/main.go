@@ -44,29 +44,29 @@ func main() {
 	}
 }
 
-// pause waits for a signal to end, and reaps what its pod leaves behind.
+// pause waits for a signal to end, and reaps the processes that its pod leaves behind.
 func pause() {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		for {
 			if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil {
-				time.Sleep(time.Second) // there is no child
+				time.Sleep(time.Second) // there is no child process
 			}
 		}
 	}()
 	<-end
 }
 
-// boot makes the file system of a machine, and becomes its systemd. It is process 1 of the machine
-// already, in all namespaces but that of cgroups.
+// boot creates the file system of a machine, and becomes its systemd. It already is process 1 of the machine, in
+// all namespaces except that of cgroups.
 func boot() error {
 	runtime.LockOSThread()
 	var s machine.Spec
 	if err := json.Unmarshal([]byte(os.Getenv("MACHINE")), &s); err != nil {
 		return fmt.Errorf("read $MACHINE: %w", err)
 	}
-	// The network is ready when standard input ends.
+	// The network is ready when standard input is closed.
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func boot() error {
 		[]string{"container=lkeplan", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TERM=dumb"})
 }
 
-// mounts does the next only if all before it have succeeded.
+// mounts makes changes to a file system. After an error it makes no more.
 type mounts struct {
 	root string
 	err  error
@@ -107,14 +107,14 @@ func (m *mounts) mount(kind, at string, flags uintptr, options string) {
 
 func (m *mounts) make(dir string) { m.err = os.MkdirAll(m.root+dir, 0o755) }
 
-// bind has a directory or a file of the machine be what is at from.
+// bind mounts a directory or a file at another path of the machine.
 func (m *mounts) bind(from, at string) {
 	if m.err == nil {
 		m.err = named(from+" at "+at, unix.Mount(from, m.root+at, "", unix.MS_BIND, ""))
 	}
 }
 
-// write puts a text in the place of a file.
+// write replaces a file with a text.
 func (m *mounts) write(dir, at, text string) {
 	if m.err != nil {
 		return
@@ -139,13 +139,13 @@ func named(what string, err error) error {
 	return nil
 }
 
-// hostWide are settings of the kernel that a kubelet sets, and that are the host's.
+// hostWide are kernel settings that a kubelet sets, and that belong to the host.
 var hostWide = map[string]string{
 	"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
 	"kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
 }
 
-// fileSystems mounts all that a machine sees. Of the settings of the kernel it can write only those of its network.
+// fileSystems mounts everything that a machine sees. It can write only the kernel settings of its own network.
 func fileSystems(s machine.Spec, root string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return named("all for itself", err)
@@ -153,7 +153,7 @@ func fileSystems(s machine.Spec, root string) error {
 	m := &mounts{root: root}
 	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", s.Image, s.Dir, s.Dir)
 	m.mount("overlay", "", 0, overlay)
-	for _, own := range []string{"containerd", "kubelet"} { // containerd makes overlays, of which none is on another
+	for _, own := range []string{"containerd", "kubelet"} { // containerd uses overlays, and an overlay cannot be on another one
 		at := "/var/lib/" + own
 		m.make(at)
 		m.bind(filepath.Join(s.Dir, own), at)
@@ -189,8 +189,7 @@ func fileSystems(s machine.Spec, root string) error {
 	return m.err
 }
 
-// cgroups mounts the machine's own cgroups as the host has them: one hierarchy, or one for each
-// controller.
+// cgroups mounts the machine's own cgroups in the host's layout: one hierarchy, or one for each controller.
 func cgroups(m *mounts, s machine.Spec) {
 	if len(s.Cgroups) == 1 && s.Cgroups[0].Controllers == "" {
 		m.mount("cgroup2", "/sys/fs/cgroup", 0, "")
@@ -232,13 +231,13 @@ func devices(root string) error {
 	return os.WriteFile(root+"/dev/console", nil, 0o600)
 }
 
-// become makes root the root, with nothing left of the host's, and has its console as standard
-// input and outputs.
+// become makes a directory the root, without access to the host's, and makes its console the standard input and
+// output.
 func become(root string) error {
 	if err := os.Chdir(root); err != nil {
 		return err
 	}
-	if err := unix.PivotRoot(".", "."); err != nil { // the old root is on top of the new one now
+	if err := unix.PivotRoot(".", "."); err != nil { // the old root is now mounted on top of the new one
 		return fmt.Errorf("make %s the root: %w", root, err)
 	}
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {

@@ -26,12 +26,12 @@ const (
 
 // pendingCalls has the calls to LKE whose effect no view has shown yet. Until the effect shows or is no longer
 // possible, decisions allow for both outcomes.
-type asked struct {
+type pendingCalls struct {
 	raises    map[int]raise       // by pool
 	creations []creation          // oldest first
 	slots     map[string]deletion // slots that are being deleted
 	pools     map[int]deletion    // pools that are being deleted
-	shut      map[int]shut        // by pool: pools whose count did not rise
+	paused    map[int]poolPause   // by pool: pools whose count did not rise
 }
 
 // raise is a call that raises the count of a pool. Once such a call has had no answer, no other count may be
@@ -76,24 +76,24 @@ type deletion struct {
 }
 
 // poolPause is the time during which a pool does not grow.
-type shut struct {
+type poolPause struct {
 	until time.Time
 	times int
 }
 
-func (a *asked) clone() asked {
-	b := asked{
+func (a *pendingCalls) clone() pendingCalls {
+	b := pendingCalls{
 		raises: maps.Clone(a.raises), creations: slices.Clone(a.creations), slots: maps.Clone(a.slots),
-		pools: maps.Clone(a.pools), shut: maps.Clone(a.shut),
+		pools: maps.Clone(a.pools), paused: maps.Clone(a.paused),
 	}
 	if b.raises == nil {
-		b.raises, b.slots, b.pools, b.shut = map[int]raise{}, map[string]deletion{}, map[int]deletion{}, map[int]shut{}
+		b.raises, b.slots, b.pools, b.paused = map[int]raise{}, map[string]deletion{}, map[int]deletion{}, map[int]poolPause{}
 	}
 	return b
 }
 
 // send records the calls of a work as sent.
-func (a *asked) send(w Work, poolOf map[string]int, now time.Time) {
+func (a *pendingCalls) send(w Work, poolOf map[string]int, now time.Time) {
 	for _, g := range w.Grow {
 		r := a.raises[g.Pool]
 		if r.count != g.Count {
@@ -139,7 +139,7 @@ func pauseAfter(o Outcome, tries int) time.Duration {
 
 // Grew records the outcome of raising a pool's count.
 func (m *Memory) Grew(g Grow, o Outcome, now time.Time) {
-	r, ok := m.asked.raises[g.Pool]
+	r, ok := m.calls.raises[g.Pool]
 	if !ok {
 		return
 	}
@@ -151,37 +151,37 @@ func (m *Memory) Grew(g Grow, o Outcome, now time.Time) {
 	default:
 		r.sends--
 		if !r.silent {
-			delete(m.asked.raises, g.Pool)
+			delete(m.calls.raises, g.Pool)
 			return
 		}
 	}
 	r.next = now.Add(pauseAfter(o, r.sends))
-	m.asked.raises[g.Pool] = r
+	m.calls.raises[g.Pool] = r
 }
 
 // Made records the outcome of creating a pool with count nodes; pool is its id if the answer has it, else 0.
 func (m *Memory) Made(key string, count, pool int, o Outcome, now time.Time) {
-	i := slices.IndexFunc(m.asked.creations, func(c creation) bool {
+	i := slices.IndexFunc(m.calls.creations, func(c creation) bool {
 		return c.underway && c.key == key && c.count == count
 	})
 	switch {
 	case i < 0:
 	case o == Done || o == Unknown:
-		c := &m.asked.creations[i]
+		c := &m.calls.creations[i]
 		c.underway, c.answered, c.pool = false, now, pool
 	default:
-		m.asked.creations = slices.Delete(m.asked.creations, i, i+1)
+		m.calls.creations = slices.Delete(m.calls.creations, i, i+1)
 	}
 }
 
 // SlotDeleted records the outcome of deleting a slot.
 func (m *Memory) SlotDeleted(slot string, o Outcome, now time.Time) {
-	m.asked.slots[slot] = m.asked.slots[slot].after(o, now)
+	m.calls.slots[slot] = m.calls.slots[slot].after(o, now)
 }
 
 // PoolDeleted records the outcome of deleting a pool.
 func (m *Memory) PoolDeleted(pool int, o Outcome, now time.Time) {
-	m.asked.pools[pool] = m.asked.pools[pool].after(o, now)
+	m.calls.pools[pool] = m.calls.pools[pool].after(o, now)
 }
 
 func (d deletion) after(o Outcome, now time.Time) deletion {
@@ -200,7 +200,7 @@ func (d deletion) mayGo(now time.Time) bool { return d.underway || d.promised ||
 func (d deletion) mayAsk(now time.Time) bool { return !d.underway && !now.Before(d.next) }
 
 // finish forgets the calls of a group's work that were not sent.
-func (a *asked) finish(key string) {
+func (a *pendingCalls) finish(key string) {
 	for pool, r := range a.raises {
 		if r.key == key && r.underway {
 			r.underway, r.sends = false, r.sends-1
@@ -225,5 +225,7 @@ func unsent[K comparable](deletions map[K]deletion, key string) {
 	}
 }
 
-// open reports whether some call may still take effect.
-func (a *asked) open() bool { return len(a.raises)+len(a.creations)+len(a.slots)+len(a.pools) > 0 }
+// anyOpen reports whether some call may still take effect.
+func (a *pendingCalls) anyOpen() bool {
+	return len(a.raises)+len(a.creations)+len(a.slots)+len(a.pools) > 0
+}
