@@ -98,8 +98,8 @@ func objectTypes() map[string]schemas.Block {
 	return types
 }
 
-// address reads a literal address. It does not evaluate it, because the object may no longer exist.
-func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
+// readAddress reads a literal address. It does not evaluate it, because the object may no longer exist.
+func readAddress(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 	traversal, diags := hcl.AbsTraversalForExpr(syntax.Wrapped(attr.Expr))
 	if text, textDiags := decode.Literal(attr); !textDiags.HasErrors() { // in JSON
 		traversal, diags = hclsyntax.ParseTraversalAbs([]byte(text), attr.Expr.Range().Filename,

@@ -80,7 +80,7 @@ func (c *compiler) removals() (removals []Removal) {
 			continue
 		}
 		from := content.Attributes["from"].Expr.Range()
-		if c.checkRemoved(from, func(i instance) bool { return within(t, i.at) }) {
+		if c.checkRemoved(from, func(i instance) bool { return isWithin(t, i.at) }) {
 			continue
 		}
 		r := Removal{Addr: t.addr(), Kind: objectTypes()[t[len(t)-1].typ].Object.Kind, Name: t.objectName(),
@@ -172,7 +172,7 @@ func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Bl
 		c.report(diags...)
 		return content, nil, false
 	}
-	t, addressDiags := address(attr)
+	t, addressDiags := readAddress(attr)
 	diags = append(diags, addressDiags...)
 	if t != nil && t[len(t)-1].typ == schemas.Module.Type {
 		diags = append(diags, diag.AtExpression("Address of a module",

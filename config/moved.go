@@ -29,9 +29,9 @@ const MaxMoves = 500
 // MaxImports is the maximum number of import blocks of a directory.
 const MaxImports = MaxMoves
 
-// within reports whether t is at an address or below it. An address without a key includes all
+// isWithin reports whether t is at an address or below it. An address without a key includes all
 // elements.
-func within(address, t trail) bool {
+func isWithin(address, t trail) bool {
 	last := len(address) - 1
 	return len(t) > last && slices.Equal(address[:last], t[:last]) &&
 		address[last].typ == t[last].typ && address[last].name == t[last].name &&
@@ -51,11 +51,11 @@ func (m move) undo(t trail) trail {
 // left reports whether an object is still at the old address of the move.
 func (m move) left(t trail) bool {
 	if m.to[len(m.to)-1].key == "" {
-		return within(m.from, t)
+		return isWithin(m.from, t)
 	}
 	// One element moved, so from is also one object: pool.web can have become pool.web["a"].
 	last := len(m.from) - 1
-	return within(m.from, t) && m.from[last].key == t[last].key
+	return isWithin(m.from, t) && m.from[last].key == t[last].key
 }
 
 // before follows the moves of an object back to its first address.
@@ -105,8 +105,8 @@ func (c *compiler) declareMoves() {
 			continue
 		}
 		fromAttr, toAttr := content.Attributes["from"], content.Attributes["to"]
-		from, fromDiags := address(fromAttr)
-		to, toDiags := address(toAttr)
+		from, fromDiags := readAddress(fromAttr)
+		to, toDiags := readAddress(toAttr)
 		c.report(append(fromDiags, toDiags...)...)
 		if from == nil || to == nil {
 			continue
@@ -175,7 +175,7 @@ func (all *compilation) checkMove(m move) {
 				i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
 		return
 	}
-	moved := slices.ContainsFunc(all.moves, func(later move) bool { return within(later.from, m.to) })
+	moved := slices.ContainsFunc(all.moves, func(later move) bool { return isWithin(later.from, m.to) })
 	if moved {
 		return // one of several steps
 	}

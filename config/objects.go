@@ -168,7 +168,7 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if n, ok := length(v); ok && n+c.instances > MaxObjects {
+	if n, ok := countElements(v); ok && n+c.instances > MaxObjects {
 		return nil, hcl.Diagnostics{diag.Limit("Too many objects",
 			fmt.Sprintf("A directory can compile to at most %d objects.", MaxObjects), attr.Expr.Range())}
 	}
@@ -190,9 +190,9 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	return elements, nil
 }
 
-// length returns the number of elements of a map, object or set. It is checked before reading them,
+// countElements returns the number of elements of a map, object or set. It is checked before reading them,
 // because reading a set sorts it.
-func length(v cty.Value) (n int, ok bool) {
+func countElements(v cty.Value) (n int, ok bool) {
 	ty := v.Type()
 	v, _ = v.Unmark()
 	if !v.IsKnown() || v.IsNull() || !ty.IsMapType() && !ty.IsObjectType() && !ty.IsSetType() {

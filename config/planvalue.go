@@ -45,11 +45,11 @@ func (g group) attributes() cty.Type {
 // Unsimulated is the result of a simulation if no pods are simulated.
 func Unsimulated() cty.Value { return cty.NullVal(Type().AttributeType(schemas.Simulated)) }
 
-// lacks reports whether an expression needs values that a plan does not have: it reads results of a
+// lacksPlanValues reports whether an expression needs values that a plan does not have: it reads results of a
 // simulation, and no pods were simulated. An expression that tests for a simulation handles that
 // case itself, and lacks values only if it cannot be evaluated. Other expressions cannot use a
 // fallback, as try would.
-func lacks(plan cty.Value, expr hcl.Expression, evaluated bool) bool {
+func lacksPlanValues(plan cty.Value, expr hcl.Expression, evaluated bool) bool {
 	if !plan.IsKnown() || !plan.GetAttr(schemas.Simulated).IsNull() {
 		return false
 	}

@@ -43,7 +43,7 @@ func (p Policy) Evaluate(plan cty.Value, nulls map[string]string) (decided bool,
 		diags = append(diags, diag.AtExpression("Value cannot be computed",
 			"The condition has no value, although all values of the change are known.", attr.Expr))
 	}
-	if lacks(plan, attr.Expr, !conditionDiags.HasErrors()) {
+	if lacksPlanValues(plan, attr.Expr, !conditionDiags.HasErrors()) {
 		diags = hcl.Diagnostics{diag.AtExpression("No pods are simulated", "The policy needs a simulation of "+
 			"pods, and none was run. Add --simulate and a source of pods.", attr.Expr)}
 	}

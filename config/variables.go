@@ -139,7 +139,7 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 		return constraint{}, diags
 	}
 	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
-	return constraint{ty, defaults}, at(diags, attr.Expr)
+	return constraint{ty, defaults}, moveToString(diags, attr.Expr)
 }
 
 // typeExpression returns the type in a JSON string: "list(string)".
@@ -150,11 +150,11 @@ func (c *compiler) typeExpression(expr hcl.Expression) (hcl.Expression, hcl.Diag
 		return expr, nil
 	}
 	parsed, diags := syntax.ParseExpression(name, v.AsString())
-	return parsed, at(diags, expr)
+	return parsed, moveToString(diags, expr)
 }
 
-// at moves diagnostics about text in a JSON string to the string.
-func at(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
+// moveToString moves diagnostics about text in a JSON string to the string.
+func moveToString(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
 	if !strings.HasSuffix(expr.Range().Filename, ".json") {
 		return diags
 	}

@@ -91,7 +91,7 @@ func newCluster(cfg *rest.Config, timeouts Timeouts) (*Cluster, error) {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	if c.mapper, err = apiutil.NewDynamicRESTMapper(cfg, c.http); err != nil {
-		return nil, explain(err, cfg.Host)
+		return nil, explainError(err, cfg.Host)
 	}
 	c.client, err = c.Client(runtime.NewScheme())
 	return c, err
@@ -102,7 +102,7 @@ func newCluster(cfg *rest.Config, timeouts Timeouts) (*Cluster, error) {
 func (c *Cluster) Client(types *runtime.Scheme) (client.WithWatch, error) {
 	made, err := client.NewWithWatch(c.config, client.Options{Scheme: types, HTTPClient: c.http, Mapper: c.mapper})
 	if err != nil {
-		return nil, explain(err, c.host)
+		return nil, explainError(err, c.host)
 	}
 	return Client(made, c.host), nil
 }
@@ -170,16 +170,16 @@ func (c *Cluster) apply(ctx context.Context, desired, before map[string]any,
 		append(opts, client.FieldOwner(FieldManager))...)
 	switch {
 	case apierrors.IsConflict(err):
-		return "", fmt.Errorf("%s: %w", manifest.KeyOf(desired), conflict(err))
+		return "", fmt.Errorf("%s: %w", manifest.KeyOf(desired), conflictError(err))
 	case err != nil:
-		return "", fmt.Errorf("apply %s: %w", manifest.KeyOf(desired), explain(err, c.host))
+		return "", fmt.Errorf("apply %s: %w", manifest.KeyOf(desired), explainError(err, c.host))
 	case applied.GetUID() == "":
 		return "", fmt.Errorf("apply %s: %w", manifest.KeyOf(desired), c.noObject())
 	case manifest.UID(before) != manifest.UID(applied.Object): // the answer of the API server
 		return Created, nil
 	}
 	was := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(before)}
-	if equality.Semantic.DeepEqual(configured(was), configured(applied)) {
+	if equality.Semantic.DeepEqual(configuredFields(was), configuredFields(applied)) {
 		return Unchanged, nil
 	}
 	return Changed, nil
@@ -200,7 +200,7 @@ func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any,
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", manifest.KeyOf(like), explain(err, c.host))
+		return nil, fmt.Errorf("get %s: %w", manifest.KeyOf(like), explainError(err, c.host))
 	}
 	return live.Object, nil
 }
@@ -221,7 +221,7 @@ func (c *Cluster) DryRun(ctx context.Context, desired map[string]any) (map[strin
 		case lacksPermission(err):
 			return nil, nil, fmt.Errorf("dry run of %s: %w: %w", manifest.KeyOf(desired), ErrMayNotApply, err)
 		case err != nil:
-			return nil, nil, fmt.Errorf("dry run of %s: %w", manifest.KeyOf(desired), explain(err, c.host))
+			return nil, nil, fmt.Errorf("dry run of %s: %w", manifest.KeyOf(desired), explainError(err, c.host))
 		case answer.GetUID() == "":
 			return nil, nil, fmt.Errorf("dry run of %s: %w", manifest.KeyOf(desired), c.noObject())
 		default:
@@ -241,9 +241,9 @@ func lacksPermission(err error) bool {
 		strings.Contains(err.Error(), " cannot create resource "))
 }
 
-// configured returns the part of an object that users configure, without what the API
+// configuredFields returns the part of an object that users configure, without what the API
 // server and controllers add.
-func configured(obj *unstructured.Unstructured) map[string]any {
+func configuredFields(obj *unstructured.Unstructured) map[string]any {
 	annotations := obj.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "karpenter.") })
 	asked := map[string]any{"labels": obj.GetLabels(), "annotations": annotations}
@@ -266,7 +266,7 @@ func (c *Cluster) list(ctx context.Context, apiVersion, kind string,
 	list.SetAPIVersion(apiVersion)
 	list.SetKind(kind + "List")
 	if err := c.client.List(ctx, list, opts...); err != nil {
-		return nil, fmt.Errorf("list objects of kind %s: %w", kind, explain(err, c.host))
+		return nil, fmt.Errorf("list objects of kind %s: %w", kind, explainError(err, c.host))
 	}
 	objects := make([]map[string]any, len(list.Items))
 	for i, item := range list.Items {
@@ -287,7 +287,7 @@ func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("delete %s: another object with this name has replaced it", manifest.KeyOf(obj))
 	case err != nil:
-		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), explain(err, c.host))
+		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), explainError(err, c.host))
 	}
 	return nil
 }
@@ -299,13 +299,13 @@ func (c *Cluster) Orphan(ctx context.Context, obj map[string]any) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null},"annotations":{%q:null}}}`, InventoryLabel, OriginAnnotation)
 	if err := c.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch),
 		client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("orphan %s: %w", manifest.KeyOf(obj), explain(err, c.host))
+		return fmt.Errorf("orphan %s: %w", manifest.KeyOf(obj), explainError(err, c.host))
 	}
 	return nil
 }
 
-// conflict returns the error for the API server's list of conflicts: each field and its owner.
-func conflict(err error) error {
+// conflictError returns the error for the API server's list of conflicts: each field and its owner.
+func conflictError(err error) error {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Details == nil {
 		return err
@@ -328,10 +328,10 @@ func (c *Cluster) noObject() error {
 }
 
 // Explain adds what to do to an error of a client with the configuration of this cluster.
-func (c *Cluster) Explain(err error) error { return explain(err, c.host) }
+func (c *Cluster) Explain(err error) error { return explainError(err, c.host) }
 
-// explain adds what to do to the errors that users meet first.
-func explain(err error, host string) error {
+// explainError adds what to do to the errors that users meet first.
+func explainError(err error, host string) error {
 	var dial *net.OpError
 	var request *url.Error
 	switch {

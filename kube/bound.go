@@ -124,7 +124,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.timeouts.Say != nil {
 		silence.Do = ", or wait longer with --request-timeout"
 	}
-	wants := discovery(path)
+	wants := discoveryKinds(path)
 	if req.Method != http.MethodGet || wants == nil {
 		return t.send(req, silence)
 	}
@@ -133,10 +133,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.send(req, silence)
 	if err == nil && (resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized) {
-		return refused(resp)
+		return discoveryRefused(resp)
 	}
 	if err == nil && resp.StatusCode == http.StatusOK {
-		if err = known(resp, KindError{t.host, silence.Request, "", "an " + wants[0]}, wants); err != nil {
+		if err = checkDiscovery(resp, KindError{t.host, silence.Request, "", "an " + wants[0]}, wants); err != nil {
 			err = errors.Join(err, resp.Body.Close())
 		}
 	}
@@ -151,8 +151,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// refused returns the error of an API server that refuses discovery; clients lose its reason.
-func refused(resp *http.Response) (*http.Response, error) {
+// discoveryRefused returns the error of an API server that refuses discovery; clients lose its reason.
+func discoveryRefused(resp *http.Response) (*http.Response, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
 		return nil, errors.Join(err, resp.Body.Close())
@@ -248,8 +248,8 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// discovery returns the kinds that an answer at a path of discovery can have; nil for other paths.
-func discovery(path string) []string {
+// discoveryKinds returns the kinds that an answer at a path of discovery can have; nil for other paths.
+func discoveryKinds(path string) []string {
 	switch parts := strings.Split(path[1:], "/"); {
 	case path == "/api":
 		return []string{"APIVersions", "APIGroupDiscoveryList"}
@@ -261,9 +261,9 @@ func discovery(path string) []string {
 	return nil
 }
 
-// known returns an error if an answer has none of some kinds: for client-go it would mean that
+// checkDiscovery returns an error if an answer has none of some kinds: for client-go it would mean that
 // there is nothing, and no kind that it looks for.
-func known(resp *http.Response, wrong KindError, wants []string) error {
+func checkDiscovery(resp *http.Response, wrong KindError, wants []string) error {
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (c *Cluster) merge(part string, obj, change map[string]any, send func(clien
 	target.SetNamespace(like.GetNamespace())
 	target.SetName(like.GetName())
 	if err := send(target, client.RawPatch(types.MergePatchType, raw)); err != nil {
-		return fmt.Errorf("change %s%s: %w", part, manifest.KeyOf(obj), explain(err, c.host))
+		return fmt.Errorf("change %s%s: %w", part, manifest.KeyOf(obj), explainError(err, c.host))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (c *Cluster) User(ctx context.Context) (string, error) {
 		"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview",
 	}}
 	if err := c.client.Create(ctx, review); err != nil {
-		return "", fmt.Errorf("get the name of the user: %w", explain(err, c.host))
+		return "", fmt.Errorf("get the name of the user: %w", explainError(err, c.host))
 	}
 	name := manifest.Text(review.Object, "status", "userInfo", "username")
 	if name == "" {

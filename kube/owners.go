@@ -34,7 +34,7 @@ type tool struct {
 	steps    []string
 }
 
-func tools() []tool {
+func knownTools() []tool {
 	return []tool{
 		{
 			name: "Argo CD", managers: []string{"argocd-"}, marks: []string{"argocd.argoproj.io/"}, what: argoApplication,
@@ -106,7 +106,7 @@ func Dropped(live map[string]any) (texts []string) {
 	for _, part := range []string{"labels", "annotations"} {
 		entries := manifest.Map(live, "metadata", part)
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			if owner := schemas.ReservedFor(key, fmt.Sprint(entries[key])); owner != "" && !begins(key, noise) &&
+			if owner := schemas.ReservedFor(key, fmt.Sprint(entries[key])); owner != "" && !hasAnyPrefix(key, noise) &&
 				key != lastApplied && writtenByTool(key, fmt.Sprint(entries[key])) {
 				texts = append(texts, fmt.Sprintf("%s: metadata.%s[%s]: %s acts on it, so a configuration cannot have it",
 					manifest.KeyOf(live), part, key, owner))
@@ -121,15 +121,16 @@ func writtenByTool(key, value string) bool {
 	if key == schemas.AnnotationInPlace { // from in_place
 		return false
 	}
-	return begins(key, noise) || slices.ContainsFunc(tools(), func(t tool) bool { return t.wrote(key, value) })
+	return hasAnyPrefix(key, noise) || slices.ContainsFunc(knownTools(), func(t tool) bool { return t.wrote(key, value) })
 }
 
-// wrote reports whether the tool wrote a label or an annotation. Authors write what a configuration can have, such as a sync wave.
+// wrote reports whether the tool wrote a label or an annotation. Authors write what a configuration can have, such as
+// a sync wave.
 func (t tool) wrote(key, value string) bool {
-	return begins(key, t.marks) && schemas.ReservedFor(key, value) != "" || t.name == "Helm" && key == "app.kubernetes.io/managed-by" && value == "Helm"
+	return hasAnyPrefix(key, t.marks) && schemas.ReservedFor(key, value) != "" || t.name == "Helm" && key == "app.kubernetes.io/managed-by" && value == "Helm"
 }
 
-func begins(text string, with []string) bool {
+func hasAnyPrefix(text string, with []string) bool {
 	return slices.ContainsFunc(with, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
@@ -141,13 +142,13 @@ func Owners(live map[string]any) (owners []Owner) {
 	marks := map[string]string{}
 	maps.Copy(marks, obj.GetAnnotations())
 	maps.Copy(marks, obj.GetLabels())
-	managers := setters(obj.GetManagedFields())
-	for _, t := range tools() {
+	managers := specManagers(obj.GetManagedFields())
+	for _, t := range knownTools() {
 		byMark := false
 		for key, value := range marks {
 			byMark = byMark || t.wrote(key, value)
 		}
-		mine := func(manager string) bool { return begins(manager, t.managers) }
+		mine := func(manager string) bool { return hasAnyPrefix(manager, t.managers) }
 		if !byMark && !slices.ContainsFunc(managers, mine) {
 			continue
 		}
@@ -172,8 +173,8 @@ func Applied(live map[string]any) bool {
 	return slices.ContainsFunc((&unstructured.Unstructured{Object: live}).GetManagedFields(), isOurs)
 }
 
-// setters returns the other field managers that set fields of the spec.
-func setters(entries []metav1.ManagedFieldsEntry) (names []string) {
+// specManagers returns the other field managers that set fields of the spec.
+func specManagers(entries []metav1.ManagedFieldsEntry) (names []string) {
 	for _, e := range entries {
 		if e.Subresource == "" && e.Manager != FieldManager && e.FieldsV1 != nil &&
 			strings.Contains(e.FieldsV1.GetRawString(), `"f:spec":`) {

@@ -68,11 +68,11 @@ func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]
 // owners, except for the status and the times at which fields were set, which an
 // apply does not change. It is false if one of them does not exist.
 func Same(a, b map[string]any) bool {
-	return a != nil && b != nil && equality.Semantic.DeepEqual(requested(a), requested(b))
+	return a != nil && b != nil && equality.Semantic.DeepEqual(comparedFields(a), comparedFields(b))
 }
 
-// requested returns the part of an object that Same compares. It shares what it does not change.
-func requested(obj map[string]any) map[string]any {
+// comparedFields returns the part of an object that Same compares. It shares what it does not change.
+func comparedFields(obj map[string]any) map[string]any {
 	metadata := maps.Clone(manifest.Map(obj, "metadata"))
 	managed, _ := metadata["managedFields"].([]any)
 	entries := make([]any, len(managed))
@@ -101,8 +101,8 @@ func conflictsOf(err error) (conflicts []manifest.Conflict) {
 	return conflicts
 }
 
-// applier returns the API server's own field manager for one version of a kind.
-func applier(crd *apiextensionsv1.CustomResourceDefinition, version string,
+// fieldManagerOf returns the API server's own field manager for one version of a kind.
+func fieldManagerOf(crd *apiextensionsv1.CustomResourceDefinition, version string,
 	compile func() (*rules, error)) func() (*managedfields.FieldManager, error) {
 	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
 		rules, err := compile()

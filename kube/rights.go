@@ -50,15 +50,15 @@ func NeededRights(instances bool) (map[string][]authorizationv1.ResourceAttribut
 				continue // machines that join
 			}
 			for _, rule := range rules[b.RoleRef.Kind+" "+b.RoleRef.Name] {
-				needed[subject.Name] = append(needed[subject.Name], rights(rule, b.Namespace)...)
+				needed[subject.Name] = append(needed[subject.Name], ruleRights(rule, b.Namespace)...)
 			}
 		}
 	}
 	return needed, nil
 }
 
-// rights returns the permissions of one rule, one by one.
-func rights(rule rbacv1.PolicyRule, namespace string) (all []authorizationv1.ResourceAttributes) {
+// ruleRights returns the permissions of one rule, one by one.
+func ruleRights(rule rbacv1.PolicyRule, namespace string) (all []authorizationv1.ResourceAttributes) {
 	names := rule.ResourceNames
 	if len(names) == 0 {
 		names = []string{""}

@@ -25,7 +25,7 @@ func (c *Cluster) Server(ctx context.Context) (found version.Info, err error) {
 	err = Within(ctx, func() error {
 		resp, err := c.http.Do(req)
 		if err != nil {
-			return explain(err, c.host)
+			return explainError(err, c.host)
 		}
 		defer resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
@@ -64,7 +64,7 @@ func (c *Cluster) ask(ctx context.Context, review any, who string) (allowed bool
 	delete(fields, "status") // so that a status can only come from the answer
 	asked := &unstructured.Unstructured{Object: fields}
 	if err := c.client.Create(ctx, asked); err != nil {
-		return false, fmt.Errorf("check the permissions of %s: %w", who, explain(err, c.host))
+		return false, fmt.Errorf("check the permissions of %s: %w", who, explainError(err, c.host))
 	}
 	answer, told := manifest.Lookup(asked.Object, "status", "allowed")
 	if !told {

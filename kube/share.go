@@ -4,17 +4,17 @@ import "crypto/sha256"
 
 // Share replaces parts of an object with equal parts of other: most of an object is equal to
 // the object with its defaults. Neither of them may be modified afterwards.
-func Share(object, other map[string]any) { share(object, other) }
+func Share(object, other map[string]any) { shareParts(object, other) }
 
-// share returns what to keep of v, and whether all of it is from other.
-func share(v, other any) (kept any, same bool) {
+// shareParts returns what to keep of v, and whether all of it is from other.
+func shareParts(v, other any) (kept any, same bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		fields, ok := other.(map[string]any)
 		same = ok && len(v) == len(fields)
 		for key, value := range v {
 			inner, has := fields[key]
-			kept, equal := share(value, inner)
+			kept, equal := shareParts(value, inner)
 			v[key], same = kept, same && has && equal
 		}
 	case []any:
@@ -25,7 +25,7 @@ func share(v, other any) (kept any, same bool) {
 			if i < len(list) {
 				inner = list[i]
 			}
-			kept, equal := share(value, inner)
+			kept, equal := shareParts(value, inner)
 			v[i], same = kept, same && equal
 		}
 	default:

@@ -60,12 +60,12 @@ func (v *Validator) Takeover(live, desired map[string]any) (Takeover, error) {
 	}
 	given, whole := ours.set, shapeOf(desired)
 	for path := range full.set.Difference(ours.set).All() {
-		want, has := at(defaulted, path)
-		if there, ok := at(live, path); ok && has && whole.down(path).same(want, there) {
+		want, has := fieldAt(defaulted, path)
+		if there, ok := fieldAt(live, path); ok && has && whole.down(path).same(want, there) {
 			given = given.Union(fieldpath.NewSet(path))
 		}
 	}
-	return divide(live, ours.entry, given)
+	return divideFields(live, ours.entry, given)
 }
 
 // manager returns the API server's field manager for an object's kind.
@@ -95,14 +95,14 @@ func fieldsOf(manager *managedfields.FieldManager, live, desired map[string]any)
 	after, err := manager.Apply(before, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}, FieldManager,
 		false)
 	if apierrors.IsConflict(err) {
-		return owned{}, conflict(err)
+		return owned{}, conflictError(err)
 	}
 	if err != nil {
 		return owned{}, err
 	}
 	for _, e := range after.(*unstructured.Unstructured).GetManagedFields() {
 		if isOurs(e) {
-			set, err := decode(e)
+			set, err := decodeFields(e)
 			return owned{e, set}, err
 		}
 	}
@@ -115,9 +115,9 @@ func isOurs(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// divide makes us the owner of fields and removes all other owners. Fields written
+// divideFields makes us the owner of fields and removes all other owners. Fields written
 // through a subresource, such as the status, are not configuration.
-func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpath.Set) (t Takeover, err error) {
+func divideFields(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpath.Set) (t Takeover, err error) {
 	before := (&unstructured.Unstructured{Object: live}).GetManagedFields()
 	t.entries = append(t.entries, ours)
 	for _, e := range before {
@@ -129,7 +129,7 @@ func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpat
 			t.entries = append(t.entries, e)
 			continue
 		}
-		set, err := decode(e)
+		set, err := decodeFields(e)
 		if err != nil {
 			return t, err
 		}
@@ -137,10 +137,10 @@ func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpat
 		if ofKubectl(e.Manager) { // TakeOver removes its annotation
 			lost = given.Union(fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", lastApplied)))
 		}
-		rest := without(set, lost)
+		rest := withoutFields(set, lost)
 		if !rest.Equals(set) {
 			t.From = append(t.From, e.Manager)
-			if e.FieldsV1, err = encode(rest); err != nil {
+			if e.FieldsV1, err = encodeFields(rest); err != nil {
 				return t, err
 			}
 		}
@@ -154,9 +154,9 @@ func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpat
 	return t, nil
 }
 
-// without returns a set without the given fields, and without the fields around
+// withoutFields returns a set without the given fields, and without the fields around
 // them if nothing else is left in them: the owner of an empty map would keep it.
-func without(set, given *fieldpath.Set) *fieldpath.Set {
+func withoutFields(set, given *fieldpath.Set) *fieldpath.Set {
 	around := fieldpath.NewSet()
 	for path := range given.All() {
 		for n := 1; n < len(path); n++ {
@@ -173,7 +173,7 @@ func without(set, given *fieldpath.Set) *fieldpath.Set {
 	}
 }
 
-func decode(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+func decodeFields(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	set := fieldpath.NewSet()
 	if e.FieldsV1 == nil {
 		return set, nil
@@ -184,19 +184,19 @@ func decode(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, nil
 }
 
-func encode(set *fieldpath.Set) (*metav1.FieldsV1, error) {
+func encodeFields(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	raw, err := set.ToJSON()
 	return metav1.NewFieldsV1(string(raw)), err
 }
 
 func sameFields(a, b metav1.ManagedFieldsEntry) bool {
-	x, errX := decode(a)
-	y, errY := decode(b)
+	x, errX := decodeFields(a)
+	y, errY := decodeFields(b)
 	return errX == nil && errY == nil && x.Equals(y)
 }
 
-// names returns the steps of a path; false if one of them is an element of a list.
-func names(path fieldpath.Path) (steps []string, ok bool) {
+// pathNames returns the steps of a path; false if one of them is an element of a list.
+func pathNames(path fieldpath.Path) (steps []string, ok bool) {
 	for _, element := range path {
 		if element.FieldName == nil {
 			return nil, false
@@ -206,9 +206,9 @@ func names(path fieldpath.Path) (steps []string, ok bool) {
 	return steps, true
 }
 
-// at returns the field at a path of names.
-func at(obj map[string]any, path fieldpath.Path) (any, bool) {
-	steps, ok := names(path)
+// fieldAt returns the field at a path of names.
+func fieldAt(obj map[string]any, path fieldpath.Path) (any, bool) {
+	steps, ok := pathNames(path)
 	if !ok {
 		return nil, false
 	}
@@ -237,14 +237,14 @@ func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover)
 	if err != nil {
 		return err
 	}
-	before := configured(obj)
+	before := configuredFields(obj)
 	err = c.client.Patch(ctx, obj, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(FieldManager))
 	switch {
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("take over %s: %w", manifest.KeyOf(live), ErrChanged)
 	case err != nil:
-		return fmt.Errorf("take over %s: %w", manifest.KeyOf(live), explain(err, c.host))
-	case !reflect.DeepEqual(before["spec"], configured(obj)["spec"]):
+		return fmt.Errorf("take over %s: %w", manifest.KeyOf(live), explainError(err, c.host))
+	case !reflect.DeepEqual(before["spec"], configuredFields(obj)["spec"]):
 		return fmt.Errorf("%s: internal error: taking over its fields changed its spec; please report this", manifest.KeyOf(live))
 	}
 	return nil

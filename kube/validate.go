@@ -66,7 +66,7 @@ var builtin = sync.OnceValue(newValidator)
 func newValidator() *Validator {
 	v := &Validator{kinds: map[string]func() map[string]*crdVersion{}}
 	for _, crd := range schemas.CRDs() {
-		v.kinds[crd.Name] = sync.OnceValue(func() map[string]*crdVersion { return servedVersions(read(crd)) })
+		v.kinds[crd.Name] = sync.OnceValue(func() map[string]*crdVersion { return servedVersions(readCRD(crd)) })
 	}
 	return v
 }
@@ -80,9 +80,9 @@ func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) map[string]*c
 		}
 		d := &crdVersion{crd: crd, version: version.Name, memory: &memory{}}
 		d.compile = sync.OnceValues(func() (*rules, error) {
-			return compile(version.Schema.OpenAPIV3Schema, d.memory)
+			return compileRules(version.Schema.OpenAPIV3Schema, d.memory)
 		})
-		d.apply = applier(crd, version.Name, d.compile)
+		d.apply = fieldManagerOf(crd, version.Name, d.compile)
 		all[crd.Spec.Group+"/"+version.Name] = d
 	}
 	return all
@@ -91,12 +91,12 @@ func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) map[string]*c
 // CRDs returns the CRDs of schemas.CRDs. Each call returns new copies.
 func CRDs() (crds []*apiextensionsv1.CustomResourceDefinition) {
 	for _, crd := range schemas.CRDs() {
-		crds = append(crds, read(crd))
+		crds = append(crds, readCRD(crd))
 	}
 	return crds
 }
 
-func read(crd schemas.CRD) *apiextensionsv1.CustomResourceDefinition {
+func readCRD(crd schemas.CRD) *apiextensionsv1.CustomResourceDefinition {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(crd.YAML, definition); err != nil {
 		panic(fmt.Sprintf("the built-in CRD %s is broken: %v", crd.Name, err)) // a test reads it
@@ -118,7 +118,7 @@ func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
 	return nil, fmt.Errorf("no CRD defines %s %s", apiVersion, kind)
 }
 
-func compile(schema *apiextensionsv1.JSONSchemaProps, memory *memory) (*rules, error) {
+func compileRules(schema *apiextensionsv1.JSONSchemaProps, memory *memory) (*rules, error) {
 	internal := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal,
 		nil); err != nil {

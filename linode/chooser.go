@@ -46,7 +46,7 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 	if err != nil {
 		return nil, err
 	}
-	want := requirements(nc, pool)
+	want := claimRequirements(nc, pool)
 	it, err := c.reserve(ctx, nc, pool, want)
 	if err != nil {
 		return nil, err
@@ -143,13 +143,13 @@ func (c *Chooser) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.N
 	return &pool, nil
 }
 
-// requirements returns the requirements that a claim has for its machine.
+// claimRequirements returns the requirements that a claim has for its machine.
 //
 // When Karpenter replaces a node by a cheaper one, and the NodePool does not mention capacity types, it requires
 // spot (karpenter v1.15.0, computeConsolidation in pkg/controllers/disruption/consolidation.go), which Linode does
 // not have. Karpenter means "cheaper", and the plan types that it allows are cheaper on demand. Therefore on-demand
 // is allowed if the NodePool allows it.
-func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requirements {
+func claimRequirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requirements {
 	want := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
 	if pool == nil {
 		return want

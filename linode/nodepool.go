@@ -115,8 +115,8 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: n.recheckAfter(&pool)}, nil
 }
 
-// recheckAfter returns when to validate a NodePool again without an event, because the price list may get a plan type that
-// it needs, and LKE may have machines again.
+// recheckAfter returns when to validate a NodePool again without an event, because the price list may get a plan type
+// that it needs, and LKE may have machines again.
 func (n *NodePools) recheckAfter(pool *karpv1.NodePool) time.Duration {
 	switch conditions := pool.StatusConditions(status.WithObservedOnly()); {
 	case conditions.Get(ConditionOutOfStock).IsTrue():
@@ -206,7 +206,7 @@ func (n *NodePools) AnnouncePrices(ctx context.Context, repriced []instancetype.
 		var changes []string
 		for _, r := range repriced {
 			if it := offered[r.Plan]; used[pool.Name+" "+r.Plan] || it != nil && want.Intersects(it.Requirements) == nil {
-				changes = append(changes, fmt.Sprintf("%s from %s to %s", r.Plan, monthly(r.Was), monthly(r.Now)))
+				changes = append(changes, fmt.Sprintf("%s from %s to %s", r.Plan, monthlyPrice(r.Was), monthlyPrice(r.Now)))
 			}
 		}
 		if more := len(changes) - mostPrices; more > 0 {
@@ -222,7 +222,7 @@ func (n *NodePools) AnnouncePrices(ctx context.Context, repriced []instancetype.
 // mostPrices is the largest number of changed prices in an event.
 const mostPrices = 8
 
-func monthly(p catalog.Price) string {
+func monthlyPrice(p catalog.Price) string {
 	if !p.Known() {
 		return "unknown"
 	}

@@ -49,15 +49,15 @@ func (o obstacles) nothing() bool {
 		return false
 	}
 	for _, class := range o.classes {
-		if silence(class) != "" {
+		if silenceMessage(class) != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// silence returns the message of a class about a Linode API that does not answer; "" if it answers.
-func silence(class *linodev1alpha1.LinodeNodeClass) string {
+// silenceMessage returns the message of a class about a Linode API that does not answer; "" if it answers.
+func silenceMessage(class *linodev1alpha1.LinodeNodeClass) string {
 	c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionLinodeAnswers)
 	if c.IsFalse() && c.Reason == api.ReasonNoAnswer {
 		return c.Message
@@ -71,8 +71,8 @@ type fit struct {
 	want scheduling.Requirements
 }
 
-// fitting returns the NodePools that a pod can use.
-func fitting(pools []*karpv1.NodePool, pod *corev1.Pod) (fits []fit) {
+// poolsThatFit returns the NodePools that a pod can use.
+func poolsThatFit(pools []*karpv1.NodePool, pod *corev1.Pod) (fits []fit) {
 	for _, pool := range pools {
 		if want, ok := instancetype.ForPod(pool, pod); ok {
 			fits = append(fits, fit{pool, want})
@@ -83,9 +83,9 @@ func fitting(pools []*karpv1.NodePool, pod *corev1.Pod) (fits []fit) {
 
 // obstacleOf returns why a pod waits: the obstacle that must be removed first.
 func (o obstacles) obstacleOf(pod *corev1.Pod) obstacle {
-	fits := fitting(o.ready, pod)
+	fits := poolsThatFit(o.ready, pod)
 	if len(fits) == 0 {
-		unready := fitting(o.unready, pod)
+		unready := poolsThatFit(o.unready, pod)
 		if len(unready) == 0 {
 			return obstacle{}
 		}
@@ -94,8 +94,8 @@ func (o obstacles) obstacleOf(pod *corev1.Pod) obstacle {
 			"pod: %s", pool.Name, o.whyNot(pool))}
 	}
 	first := fits[0].pool
-	if class := o.classes[first.Spec.Template.Spec.NodeClassRef.Name]; class != nil && silence(class) != "" {
-		return obstacle{first, ReasonSilence, nodeclaim.Shorten(silence(class) + "; a node is created when it answers again")}
+	if class := o.classes[first.Spec.Template.Spec.NodeClassRef.Name]; class != nil && silenceMessage(class) != "" {
+		return obstacle{first, ReasonSilence, nodeclaim.Shorten(silenceMessage(class) + "; a node is created when it answers again")}
 	}
 	roomElsewhere := slices.ContainsFunc(fits, func(f fit) bool { return o.full[f.pool.Name] == "" })
 	if why := o.full[first.Name]; why != "" && !roomElsewhere {
@@ -117,7 +117,7 @@ func (o obstacles) stock(pod *corev1.Pod, fits []fit) obstacle {
 	for _, it := range o.types {
 		until, blocked := o.blocked[it.Name]
 		if !blocked || first.want.Intersects(it.Requirements) != nil || !resources.Fits(requests, it.Allocatable()) ||
-			of == first.pool && !dearer(next, it) {
+			of == first.pool && !isDearer(next, it) {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s (next attempt at %s)", it.Name, until.UTC().Format("15:04:05 UTC")))
@@ -147,8 +147,8 @@ func (o obstacles) next(fits []fit, requests corev1.ResourceList) (*cloudprovide
 	return nil, nil
 }
 
-// dearer reports whether a plan type costs more than another, or comes after it at the same price.
-func dearer(a, b *cloudprovider.InstanceType) bool {
+// isDearer reports whether a plan type costs more than another, or comes after it at the same price.
+func isDearer(a, b *cloudprovider.InstanceType) bool {
 	return cmp.Or(cmp.Compare(a.Offerings[0].Price, b.Offerings[0].Price), strings.Compare(a.Name, b.Name)) > 0
 }
 

@@ -22,10 +22,10 @@ import (
 // (kubernetes-sigs/karpenter#3071, #1785).
 const ConditionRolledOut = "RolledOut"
 
-// rolledOut returns the status, the reason and the message of the condition, from all NodeClaims of a pool. It compares
-// templates directly, because Karpenter marks drifted nodes only some time after a change of the pool. Nodes that a commit
-// does not replace, such as those on a host under maintenance, count as rolled out, as do all nodes that may join later. An
-// outdated node counts until it is gone.
+// rolledOut returns the status, the reason and the message of the condition, from all NodeClaims of a pool. It
+// compares templates directly, because Karpenter marks drifted nodes only some time after a change of the pool. Nodes
+// that a commit does not replace, such as those on a host under maintenance, count as rolled out, as do all nodes
+// that may join later. An outdated node counts until it is gone.
 func rolledOut(pool *karpv1.NodePool, claims []karpv1.NodeClaim) (_ corev1.ConditionStatus, reason, message string) {
 	template, requirements := inplace.TemplateOf(pool),
 		scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
@@ -36,7 +36,7 @@ func rolledOut(pool *karpv1.NodePool, claims []karpv1.NodeClaim) (_ corev1.Condi
 		comparable := stamped && nc.Annotations[karpv1.NodePoolHashVersionAnnotationKey] == karpv1.NodePoolHashVersion
 		launched := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeLaunched).IsTrue() // the claim then has all labels
 		switch {
-		case comparable && template.Drifted(nc.Labels, nc.Annotations) || drifted(nc) ||
+		case comparable && template.Drifted(nc.Labels, nc.Annotations) || isDrifted(nc) ||
 			launched && scheduling.NewLabelRequirements(nc.Labels).Compatible(requirements) != nil:
 			outdated++
 		case !nc.DeletionTimestamp.IsZero():
@@ -63,8 +63,8 @@ func rolledOut(pool *karpv1.NodePool, claims []karpv1.NodeClaim) (_ corev1.Condi
 	return corev1.ConditionFalse, "Rolling", message
 }
 
-// drifted reports whether Karpenter has found that a node differs from its pool, its class or its version.
-func drifted(nc *karpv1.NodeClaim) bool {
+// isDrifted reports whether Karpenter has found that a node differs from its pool, its class or its version.
+func isDrifted(nc *karpv1.NodeClaim) bool {
 	c := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted)
 	if !c.IsTrue() {
 		return false

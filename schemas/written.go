@@ -10,7 +10,7 @@ func Written(blockType, path string) string {
 		if block.Type != blockType || block.Object == nil {
 			continue
 		}
-		if text, ok := written(block, path); ok {
+		if text, ok := writtenPath(block, path); ok {
 			return text
 		}
 	}
@@ -19,19 +19,19 @@ func Written(blockType, path string) string {
 	return strings.TrimPrefix(path, "spec.")
 }
 
-// written returns the written form of a path below that of a block.
-func written(block Block, path string) (string, bool) {
+// writtenPath returns the written form of a path below that of a block.
+func writtenPath(block Block, path string) (string, bool) {
 	for _, arg := range block.Args {
-		if rest, ok := below(arg.Path, path); ok {
-			return argument(arg, rest), true
+		if rest, ok := pathBelow(arg.Path, path); ok {
+			return argumentPath(arg, rest), true
 		}
 	}
 	for _, inner := range block.Blocks {
-		rest, ok := below(inner.Path, path)
+		rest, ok := pathBelow(inner.Path, path)
 		if !ok {
 			continue
 		}
-		if text, ok := written(inner, strings.TrimPrefix(rest, ".")); ok && rest != "" {
+		if text, ok := writtenPath(inner, strings.TrimPrefix(rest, ".")); ok && rest != "" {
 			return inner.Type + "." + text, true
 		}
 		return inner.Type + rest, true
@@ -39,8 +39,8 @@ func written(block Block, path string) (string, bool) {
 	return "", false
 }
 
-// argument returns the name of an argument with the rest of a path in its value.
-func argument(arg Arg, rest string) string {
+// argumentPath returns the name of an argument with the rest of a path in its value.
+func argumentPath(arg Arg, rest string) string {
 	switch {
 	case arg.Kind == NodeClassRef && rest == ".name":
 		return arg.Name
@@ -54,8 +54,8 @@ func argument(arg Arg, rest string) string {
 	return arg.Name + rest
 }
 
-// below returns the part of a path after a field.
-func below(field, path string) (string, bool) {
+// pathBelow returns the part of a path after a field.
+func pathBelow(field, path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, field)
 	return rest, ok && field != "" && (rest == "" || strings.ContainsAny(rest[:1], ".["))
 }

@@ -185,13 +185,13 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 	cfg.NodePlans.Jitter = float64(s.jitter) / 100
 	cfg.NodePlans.Version = compile.Release(s.version)
 	var err error
-	if cfg.NodePlans.Shard, err = shard(s.shard, cfg.Only); err != nil {
+	if cfg.NodePlans.Shard, err = parseShard(s.shard, cfg.Only); err != nil {
 		return cfg, err
 	}
-	if cfg.Log, err = logger(stderr, s.logLevel, s.logFormat); err != nil {
+	if cfg.Log, err = newLogger(stderr, s.logLevel, s.logFormat); err != nil {
 		return cfg, err
 	}
-	if cfg.Karpenter.Gates, err = gates(s.gates); err != nil {
+	if cfg.Karpenter.Gates, err = setFeatureGates(s.gates); err != nil {
 		return cfg, err
 	}
 	if namespace, name, ok := strings.Cut(cfg.NodeAdmission, "/"); cfg.NodeAdmission != "" &&
@@ -217,8 +217,8 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 	return cfg, nil
 }
 
-// shard reads a label selector of NodePlans; nil for all.
-func shard(text string, only controller.Part) (labels.Selector, error) {
+// parseShard reads a label selector of NodePlans; nil for all.
+func parseShard(text string, only controller.Part) (labels.Selector, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -253,8 +253,9 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// gates sets feature gates of Karpenter by their names. Pools with replicas, buffers and the repair of nodes need no flag.
-func gates(names []string) (options.FeatureGates, error) {
+// setFeatureGates sets feature gates of Karpenter by their names. Pools with replicas, buffers and the repair of
+// nodes need no flag.
+func setFeatureGates(names []string) (options.FeatureGates, error) {
 	g := options.DefaultFeatureGates()
 	g.StaticCapacity, g.CapacityBuffer, g.NodeRepair = true, true, true
 	known := map[string]*bool{
@@ -278,8 +279,8 @@ func gates(names []string) (options.FeatureGates, error) {
 	return g, nil
 }
 
-// logger returns the log of the process, and redirects the logs of libraries to it.
-func logger(w io.Writer, level, format string) (*slog.Logger, error) {
+// newLogger returns the log of the process, and redirects the logs of libraries to it.
+func newLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("--log-level is %q; it must be debug, info, warn or error", level)
@@ -290,7 +291,7 @@ func logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	case "json":
 		handler = slog.NewJSONHandler(w, opts)
 	case "text":
-		opts.ReplaceAttr = readable
+		opts.ReplaceAttr = formatReadable
 		handler = slog.NewTextHandler(w, opts)
 	default:
 		return nil, fmt.Errorf("--log-format is %q; it must be json or text", format)
@@ -300,8 +301,8 @@ func logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	return slog.New(handler), nil
 }
 
-// readable formats values that only JSON can represent, such as resource lists.
-func readable(_ []string, a slog.Attr) slog.Attr {
+// formatReadable formats values that only JSON can represent, such as resource lists.
+func formatReadable(_ []string, a slog.Attr) slog.Attr {
 	if list, ok := a.Value.Any().(corev1.ResourceList); ok {
 		if raw, err := json.Marshal(list); err == nil {
 			a.Value = slog.StringValue(string(raw))

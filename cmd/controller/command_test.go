@@ -162,11 +162,11 @@ func TestVariablesSetFlags(t *testing.T) {
 }
 
 func TestGates(t *testing.T) {
-	g, err := gates([]string{"NodeOverlay=false"})
+	g, err := setFeatureGates([]string{"NodeOverlay=false"})
 	if err != nil || !g.StaticCapacity || !g.NodeRepair || g.NodeOverlay || !g.CapacityBuffer {
 		t.Errorf("gates = %+v, %v", g, err)
 	}
-	g, err = gates([]string{"StaticCapacity=false", "CapacityBuffer=false", "NodeRepair=false"})
+	g, err = setFeatureGates([]string{"StaticCapacity=false", "CapacityBuffer=false", "NodeRepair=false"})
 	if err != nil || g.StaticCapacity || g.CapacityBuffer || g.NodeRepair {
 		t.Errorf("gates = %+v, %v", g, err)
 	}

@@ -27,7 +27,8 @@ func main() {
 	os.Exit(code)
 }
 
-// stopWithin is the time limit of a stop. Kubernetes kills a pod 30 seconds after the signal, without a reason in the log.
+// stopWithin is the time limit of a stop. Kubernetes kills a pod 30 seconds after the signal, without a reason in the
+// log.
 const stopWithin = 28 * time.Second
 
 // endLate ends the process if it does not stop in time: controller-runtime waits forever for caches of objects that its

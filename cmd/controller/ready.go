@@ -26,7 +26,7 @@ func newCheckReady() *cobra.Command {
 			for _, url := range urls {
 				var last error
 				err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
-					err := ready(ctx, url)
+					err := checkReady(ctx, url)
 					if err == nil {
 						return true, nil
 					}
@@ -47,8 +47,8 @@ func newCheckReady() *cobra.Command {
 	return cmd
 }
 
-// ready returns an error with the answer if a readiness check does not answer 200.
-func ready(ctx context.Context, url string) error {
+// checkReady returns an error with the answer if a readiness check does not answer 200.
+func checkReady(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

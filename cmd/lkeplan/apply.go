@@ -135,7 +135,7 @@ type application struct {
 
 // directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
-	if dir := a.Dir(); missing(dir) {
+	if dir := a.Dir(); isMissing(dir) {
 		return fmt.Errorf("%s: no such file or directory", dir)
 	}
 	if !a.yes && flags.Terminal(a.env.Stdin) == nil {

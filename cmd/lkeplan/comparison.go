@@ -133,13 +133,14 @@ func selectionFlags(cmd *cobra.Command, s *diff.Selection) {
 		"read each DIR and its subdirectories; skip those without a cluster block")
 }
 
-// missing reports whether a directory does not exist.
-func missing(dir string) bool {
+// isMissing reports whether a directory does not exist.
+func isMissing(dir string) bool {
 	_, err := os.Stat(dir)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// runSeveral writes one report of several directories, or of a removed one. Save saves the plan of each; nil saves none.
+// runSeveral writes one report of several directories, or of a removed one. Save saves the plan of each; nil saves
+// none.
 func (d *comparison) runSeveral(cmd *cobra.Command, s diff.Selection, detailed bool, out *flags.Output,
 	save func(b *diff.Branch, messages io.Writer) error) error {
 	written := map[*diff.Branch]*bytes.Buffer{}
@@ -200,7 +201,8 @@ func (d *comparison) messages(to io.Writer) *diag.Writer {
 	return w
 }
 
-// branchReport reports one of several directories. If it has no plan, the report has its error, which is added to the messages.
+// branchReport reports one of several directories. If it has no plan, the report has its error, which is added to the
+// messages.
 func branchReport(b *diff.Branch, detailed bool, messages *bytes.Buffer) (reports.Report, outcome) {
 	verdict := verdictOf(b.Found.Plan, detailed)
 	r := b.Found.ReportOf(int(verdict))
@@ -228,8 +230,8 @@ func printMessages(stderr io.Writer, dir string, messages *bytes.Buffer) error {
 	return err
 }
 
-// podFlags adds the flags that name pods. They "use" pods: in the help of apply, "add pods" would read as if apply created
-// them. Only, such as "only with --simulate", is when the command accepts the flags; "" if it always does.
+// podFlags adds the flags that name pods. They "use" pods: in the help of apply, "add pods" would read as if apply
+// created them. Only, such as "only with --simulate", is when the command accepts the flags; "" if it always does.
 func podFlags(cmd *cobra.Command, s *podsource.Sources, only string) {
 	if only != "" {
 		only = "; " + only

@@ -118,7 +118,7 @@ const (
 // empty.
 func (c *console) Read(ctx context.Context, lines lines) error {
 	for {
-		text, err := whole(ctx, lines)
+		text, err := readExpression(ctx, lines)
 		text = strings.TrimSpace(text)
 		if text != "" && ctx.Err() == nil {
 			if done, err := c.answer(text); done || err != nil {
@@ -137,8 +137,8 @@ func (c *console) Read(ctx context.Context, lines lines) error {
 	}
 }
 
-// whole reads an expression of one line or several.
-func whole(ctx context.Context, lines lines) (string, error) {
+// readExpression reads an expression of one line or several.
+func readExpression(ctx context.Context, lines lines) (string, error) {
 	text, err := lines.Next(ctx, consolePrompt)
 	for err == nil && syntax.Unfinished(text) {
 		var line string
@@ -159,7 +159,7 @@ func (c *console) answer(text string) (done bool, err error) {
 	case text == "exit" || text == "quit":
 		return true, nil
 	case command == "help":
-		return false, help(c.Stdout, strings.TrimSpace(name))
+		return false, explainConsole(c.Stdout, strings.TrimSpace(name))
 	default:
 		err = c.Evaluate(text)
 		c.failed = c.failed && !c.ByHand
@@ -258,8 +258,8 @@ lines.
   exit        end the console, as does Ctrl-D
 `
 
-// help explains the console, or a topic.
-func help(w io.Writer, name string) error {
+// explainConsole explains the console, or a topic.
+func explainConsole(w io.Writer, name string) error {
 	functions, err := function.Reference()
 	if err != nil {
 		return err

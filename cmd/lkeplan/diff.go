@@ -91,7 +91,7 @@ func newDiff(env *env) *cobra.Command {
 		Example: diffExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.Dirs = args
-			if gone := missing(d.Dir()) && d.InGit(); some.Several(args) || gone {
+			if gone := isMissing(d.Dir()) && d.InGit(); some.Several(args) || gone {
 				return d.runSeveral(cmd, some, detailed, &out, nil)
 			}
 			found, err := d.Run(cmd.Context())

@@ -60,7 +60,7 @@ func newDoctor(env *flags.Env) *cobra.Command {
 				}
 				p.Linode = account
 			}
-			p.Joining = joining(cluster, account)
+			p.Joining = joinChecks(cluster, account)
 			found := inspect.Examine(cmd.Context(), p)
 			if err := output.print(env, found, func(p *diag.Page) { writeFindings(p, found) }); err != nil {
 				return err
@@ -77,8 +77,8 @@ func newDoctor(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// joining checks what Linodes need that join a cluster one by one.
-func joining(cluster checks.Cluster, account checks.Account) inspect.Joining {
+// joinChecks checks what Linodes need that join a cluster one by one.
+func joinChecks(cluster checks.Cluster, account checks.Account) inspect.Joining {
 	as := func(found []checks.Finding) (all []inspect.Finding) {
 		for _, f := range found {
 			all = append(all, inspect.Finding(f))

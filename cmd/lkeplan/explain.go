@@ -41,7 +41,7 @@ func newExplain(env *env) *cobra.Command {
   lkeplan explain -o jsonschema > lke.schema.json`,
 		Args: flags.Arguments(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			topics, err := topics()
+			topics, err := readTopics()
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveError
 			}
@@ -101,7 +101,7 @@ func explanation(name string, functions []schemas.Function) (string, error) {
 	case len(inner) > 1:
 		return "", fmt.Errorf("%q is in several blocks; write one of: %s", name, strings.Join(inner, ", "))
 	}
-	topics, err := topics()
+	topics, err := readTopics()
 	if err != nil {
 		return "", err
 	}
@@ -141,8 +141,8 @@ func paragraph(text string) string {
 	return strings.Join(diag.Wrap(strings.ReplaceAll(text, "`", ""), 80), "\n")
 }
 
-// entry returns one name of a list, with a short note, if there is one, and what it means.
-func entry(name, note, doc string) string {
+// entryText returns one name of a list, with a short note, if there is one, and what it means.
+func entryText(name, note, doc string) string {
 	if note != "" {
 		name += " (" + note + ")"
 	}
@@ -164,7 +164,7 @@ func explainArg(name string, arg schemas.Arg) string {
 	}
 	text += "\nKeys:\n"
 	for _, key := range schemas.Keys() {
-		text += entry(key.Name, key.Label, key.Doc)
+		text += entryText(key.Name, key.Label, key.Doc)
 	}
 	return text
 }
@@ -184,18 +184,18 @@ func explainBlock(name string, block schemas.Block) string {
 		b.WriteString("\nArguments:\n")
 	}
 	for _, arg := range block.Args {
-		b.WriteString(entry(arg.Name, valueOf(arg), arg.About()))
+		b.WriteString(entryText(arg.Name, valueOf(arg), arg.About()))
 	}
 	switch block.Type {
 	case schemas.Policy.Type:
 		b.WriteString("\nValues:\n")
 		for _, a := range schemas.PlanAttributes() {
-			b.WriteString(entry("plan."+a.Group+"."+a.Name, string(a.Known), a.Doc))
+			b.WriteString(entryText("plan."+a.Group+"."+a.Name, string(a.Known), a.Doc))
 		}
 	case schemas.Run.Type:
 		b.WriteString("\nValues in assertions:\n")
 		for _, v := range schemas.TestValues() {
-			b.WriteString(entry(v.Name, "", v.Doc+" Requires: "+v.When+"."))
+			b.WriteString(entryText(v.Name, "", v.Doc+" Requires: "+v.When+"."))
 		}
 	}
 	if len(block.Blocks) > 0 {
@@ -210,7 +210,7 @@ func explainBlock(name string, block schemas.Block) string {
 // A topic is a name that explain knows. Arguments and nested blocks are below the topics of their blocks.
 type topic struct{ name, kind, what string }
 
-func topics() (all []topic, err error) {
+func readTopics() (all []topic, err error) {
 	for _, block := range append(schemas.Document(), schemas.Run) {
 		what, _, _ := strings.Cut(block.About(), ". ")
 		all = append(all, topic{block.Type, "Blocks", strings.TrimSuffix(what, ".") + "."})
@@ -238,7 +238,7 @@ func topics() (all []topic, err error) {
 }
 
 func listTopics(w io.Writer) error {
-	topics, err := topics()
+	topics, err := readTopics()
 	if err != nil {
 		return err
 	}

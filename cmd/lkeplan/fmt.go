@@ -50,7 +50,7 @@ The other files are formatted, and the exit code is 1.`,
 			if err := paths(args); err != nil {
 				return err
 			}
-			return finish(env, f)
+			return printErrors(env, f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.Check, "check", false, "change no file; exit with 1 if a file is not formatted")
@@ -73,8 +73,8 @@ func terraformFlags(args []string) []string {
 	return args
 }
 
-// finish prints the errors of files, and returns the result of the command.
-func finish(env *env, f formatter) error {
+// printErrors prints the errors of files, and returns the result of the command.
+func printErrors(env *env, f formatter) error {
 	if err := diag.Text(env.Stderr, diag.New(f.Diagnostics, f.Files), env.Color); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (f *formatter) find(path string) (names []string, err error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, files.Cause(err))
-	case !info.IsDir() && !formattable(path):
+	case !info.IsDir() && !canFormat(path):
 		return nil, fmt.Errorf("%s: files named *.lke.hcl, *.lkevars.hcl and *.lketest.hcl are formatted", path)
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a file", path) // reading a pipe could block
@@ -174,7 +174,7 @@ func (f *formatter) find(path string) (names []string, err error) {
 			return nil
 		case entry.IsDir() && (!f.Recursive || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
-		case entry.Type().IsRegular() && formattable(name): // links are not followed
+		case entry.Type().IsRegular() && canFormat(name): // links are not followed
 			names = append(names, name)
 		}
 		return nil
@@ -187,9 +187,9 @@ func links(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// formattable reports whether a file is in the native syntax of the language, and is not
+// canFormat reports whether a file is in the native syntax of the language, and is not
 // hidden.
-func formattable(name string) bool {
+func canFormat(name string) bool {
 	base := filepath.Base(name)
 	native := func(suffix string) bool { return strings.HasSuffix(base, suffix) }
 	return slices.ContainsFunc([]string{".lke.hcl", ".lkevars.hcl", schemas.TestSuffix}, native) &&

@@ -251,7 +251,7 @@ func (i *importation) present(ctx context.Context) (compile.Result, error) {
 
 // save writes the files, without a cluster block if the target directory has one.
 func (i *importation) save(present compile.Result, imported migrate.Imported) error {
-	if err := unclaimed(present, imported.Compiled); err != nil {
+	if err := checkUnclaimed(present, imported.Compiled); err != nil {
 		return fmt.Errorf("--out-dir %s: %w", i.outDir, err)
 	}
 	if present.Cluster.Name != "" {
@@ -260,9 +260,9 @@ func (i *importation) save(present compile.Result, imported migrate.Imported) er
 	return i.write(imported.Files)
 }
 
-// unclaimed checks that the directory does not already have the imported objects or
+// checkUnclaimed checks that the directory does not already have the imported objects or
 // addresses.
-func unclaimed(present, imported compile.Result) error {
+func checkUnclaimed(present, imported compile.Result) error {
 	objects, addresses := map[manifest.Key]config.Addr{}, map[config.Addr]bool{}
 	for _, o := range present.Objects {
 		objects[o.Key()], addresses[o.Addr] = o.Addr, true

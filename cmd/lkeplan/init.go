@@ -88,7 +88,7 @@ func baseName(dir string) string {
 
 // initialize writes the configuration if it is valid.
 func initialize(ctx context.Context, env *flags.Env, dir, ci string, src []byte) error {
-	present, err := configured(dir)
+	present, err := findConfiguration(dir)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func configurationOf(list []starterFile) (sources []config.File) {
 	return sources
 }
 
-// configured returns a file of the directory that configuration is read from.
-func configured(dir string) (string, error) {
+// findConfiguration returns a file of the directory that configuration is read from.
+func findConfiguration(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s: %w", dir, files.Cause(err))

@@ -24,7 +24,8 @@ type starterFile struct {
 	below  string // the directory that the user named, or the root of the repository
 }
 
-// link returns the symbolic link through which a file would be written outside of its directory or repository; "" for none.
+// link returns the symbolic link through which a file would be written outside of its directory or repository; "" for
+// none.
 func (f starterFile) link() string {
 	for name := f.name; ; name = filepath.Dir(name) {
 		if info, err := os.Lstat(name); err == nil && info.Mode().Type() == fs.ModeSymlink {
@@ -83,8 +84,8 @@ func fromHere(dir string) (string, error) {
 	return filepath.Rel(here, dir)
 }
 
-// writeAll writes files, and the directories that they need, or nothing. It returns the names of the files that it has written:
-// not those of shared files that exist.
+// writeAll writes files, and the directories that they need, or nothing. It returns the names of the files that it
+// has written: not those of shared files that exist.
 func writeAll(list []starterFile) (written []string, err error) {
 	var missing []starterFile
 	for _, f := range list {

@@ -129,13 +129,13 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		return int(found)
 	case errors.Is(err, flags.ErrReported):
 	default:
-		fmt.Fprintln(env.Stderr, "lkeplan:", harmless(strings.TrimSpace(err.Error())))
+		fmt.Fprintln(env.Stderr, "lkeplan:", withoutCICommands(strings.TrimSpace(err.Error())))
 	}
 	return 1
 }
 
-// harmless returns the text of an error without commands to a CI system: it can quote text of others.
-func harmless(text string) string {
+// withoutCICommands returns the text of an error without commands to a CI system: it can quote text of others.
+func withoutCICommands(text string) string {
 	lines := strings.Split(diag.Visible(text), "\n")
 	for i := range lines {
 		lines[i] = diag.Harmless(lines[i])
@@ -177,13 +177,13 @@ func completeArguments(cmd *cobra.Command) {
 	}
 	if cmd.Flags().Lookup("var") != nil {
 		// It fails only for an unknown flag.
-		_ = cmd.RegisterFlagCompletionFunc("var", variables)
+		_ = cmd.RegisterFlagCompletionFunc("var", completeVariables)
 	}
 }
 
-// variables completes --var with the names of the directory's variables. A
+// completeVariables completes --var with the names of the directory's variables. A
 // directory that cannot be read has none.
-func variables(cmd *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+func completeVariables(cmd *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
 	fsys, opts, err := flags.Open(cmd.Context(), revision.Options{}, args[:min(len(args), 1)])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

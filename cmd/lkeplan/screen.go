@@ -44,8 +44,8 @@ func (l *look) connect() (prices *catalog.Catalog, from *kube.Cluster, err error
 	return prices, from, err
 }
 
-// listed reads kinds of a cluster.
-func listed(ctx context.Context, from *kube.Cluster, kinds []cluster.Kind) (cluster.Snapshot, error) {
+// readKinds reads kinds of a cluster.
+func readKinds(ctx context.Context, from *kube.Cluster, kinds []cluster.Kind) (cluster.Snapshot, error) {
 	client, err := from.Client(scheme.Scheme)
 	if err != nil {
 		return cluster.Snapshot{}, err
@@ -54,8 +54,8 @@ func listed(ctx context.Context, from *kube.Cluster, kinds []cluster.Kind) (clus
 	return lists, from.Explain(err)
 }
 
-// names completes names of a kind of inspect.QuestionKinds; for pods those of a namespace, or NAMESPACE/NAME. A cluster that
-// does not answer quickly has none.
+// names completes names of a kind of inspect.QuestionKinds; for pods those of a namespace, or NAMESPACE/NAME. A
+// cluster that does not answer quickly has none.
 func (l *look) names(ctx context.Context, kind, namespace, begun string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -116,7 +116,7 @@ func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) s
 	if o.Value == "json" {
 		return diag.JSON(env.Data(), value)
 	}
-	_, err := io.WriteString(env.Stdout, text(cmp.Or(columns(env), 120)))
+	_, err := io.WriteString(env.Stdout, text(cmp.Or(terminalColumns(env), 120)))
 	return err
 }
 
@@ -131,8 +131,8 @@ func confirm(ctx context.Context, env *flags.Env, yes bool, question, not string
 	return nil
 }
 
-// columns returns the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.
-func columns(env *flags.Env) int {
+// terminalColumns returns the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.
+func terminalColumns(env *flags.Env) int {
 	width := flags.Columns(env.Stdout, env.Getenv)
 	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {
 		width = n

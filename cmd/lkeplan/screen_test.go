@@ -14,7 +14,7 @@ func TestAScreenfulFitsTheTerminal(t *testing.T) {
 		{"a\nb\nc\nd\n", 3, "a\nb\nand 2 more lines: lkeplan status without --watch shows them"},
 		{"a\nb\n", 0, "a\nb"},
 	} {
-		if got := screenful(tt.text, tt.lines); got != clear+tt.want {
+		if got := oneScreen(tt.text, tt.lines); got != clear+tt.want {
 			t.Errorf("%q in %d lines: %q", tt.text, tt.lines, got)
 		}
 	}

@@ -102,7 +102,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	status := func() (inspect.Status, error) {
-		lists, err := listed(ctx, from, cluster.StatusKinds())
+		lists, err := readKinds(ctx, from, cluster.StatusKinds())
 		if err != nil {
 			return inspect.Status{}, err
 		}
@@ -117,11 +117,11 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		return s.output.printWide(env, found, text)
 	}
 	for {
-		shown := text(cmp.Or(columns(env), 120))
+		shown := text(cmp.Or(terminalColumns(env), 120))
 		if err != nil {
-			shown = harmless(err.Error()) + "\n"
+			shown = withoutCICommands(err.Error()) + "\n"
 		}
-		if _, err := io.WriteString(terminal, screenful(shown, flags.Lines(terminal))); err != nil {
+		if _, err := io.WriteString(terminal, oneScreen(shown, flags.Lines(terminal))); err != nil {
 			return err
 		}
 		select {
@@ -133,9 +133,9 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	}
 }
 
-// screenful returns a text in the place of what a terminal shows. Of a text with more lines than the terminal has,
+// oneScreen returns a text in the place of what a terminal shows. Of a text with more lines than the terminal has,
 // it has the first; 0 lines are as many as there are.
-func screenful(text string, lines int) string {
+func oneScreen(text string, lines int) string {
 	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	if more := len(all) - lines + 1; lines > 1 && more > 1 {
 		all = append(slices.Clone(all[:lines-1]), fmt.Sprintf("and %d more lines: lkeplan status without --watch shows them", more))

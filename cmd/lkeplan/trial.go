@@ -66,7 +66,7 @@ func newTest(env *flags.Env) *cobra.Command {
 			if diags.HasErrors() {
 				return flags.Report(env, compile.Result{Files: files, Root: opts.Root}, diags)
 			}
-			if runs, err = filtered(runs, filter); err != nil {
+			if runs, err = filterRuns(runs, filter); err != nil {
 				return err
 			}
 			dir := slices.Concat(args, []string{"."})[0]
@@ -84,8 +84,8 @@ func newTest(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// filtered returns the runs whose names contain one of some texts.
-func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
+// filterRuns returns the runs whose names contain one of some texts.
+func filterRuns(runs []config.Run, texts []string) ([]config.Run, error) {
 	if len(texts) == 0 {
 		return runs, nil
 	}

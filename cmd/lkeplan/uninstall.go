@@ -105,7 +105,7 @@ func (u *uninstalling) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		text, err := losses(held, found, prices)
+		text, err := drainLosses(held, found, prices)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (u *uninstalling) checkController(ctx context.Context, in *kube.Cluster) er
 func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster, report func(string)) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, u.timeout, fmt.Errorf("timed out after %s", u.timeout))
 	defer cancel()
-	err := migrate.UninstallByDrain(waiting, in, blocking, report)
+	err := migrate.UninstallByDrain(waiting, in, blockingObjects, report)
 	if err == nil || waiting.Err() == nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster, report func(
 		"To wait again: run the same command", err)
 }
 
-// blocking is migrate.Blocking.
-func blocking(ctx context.Context, in cluster.Lister) string {
+// blockingObjects is migrate.Blocking.
+func blockingObjects(ctx context.Context, in cluster.Lister) string {
 	unknown := func(why string) string { return "what blocks them is unknown: " + why }
 	h, err := migrate.ReadHoldings(ctx, in)
 	if err != nil {
@@ -196,8 +196,8 @@ func blocking(ctx context.Context, in cluster.Lister) string {
 	return strings.Join(texts, "; ")
 }
 
-// losses describes what a drain of all nodes does to their pods, and the cost that ends.
-func losses(h migrate.Holdings, found cluster.Snapshot, prices *catalog.Catalog) (string, error) {
+// drainLosses describes what a drain of all nodes does to their pods, and the cost that ends.
+func drainLosses(h migrate.Holdings, found cluster.Snapshot, prices *catalog.Catalog) (string, error) {
 	if len(h.Claims) == 0 {
 		return "", nil
 	}
@@ -273,7 +273,7 @@ func (u *uninstalling) writeLeft(ctx context.Context, in *kube.Cluster) error {
 	if err != nil {
 		return err
 	}
-	return printPage(u.env.Stdout, columns(u.env), func(p *diag.Page) {
+	return printPage(u.env.Stdout, terminalColumns(u.env), func(p *diag.Page) {
 		p.Break()
 		p.Paragraph(0, "%s. Linode also bills the control plane.", migrate.BillOf(left, prices))
 		if u.leave {

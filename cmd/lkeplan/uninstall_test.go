@@ -45,7 +45,7 @@ func TestUninstallCountsPodsWithoutAnotherNode(t *testing.T) {
 		{"a label that no node has that stays", found, "matches them: 1."},
 		{"pods that cannot be listed", unread, "is unknown: Pods cannot be listed"},
 	} {
-		got, err := losses(h, tt.found, prices)
+		got, err := drainLosses(h, tt.found, prices)
 		if err != nil || !strings.Contains(got, tt.want) || !strings.Contains(got, "The price of these nodes is unknown") {
 			t.Errorf("%s: %q, error %v; want %q", tt.name, got, err, tt.want)
 		}

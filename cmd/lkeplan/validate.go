@@ -92,7 +92,7 @@ their subdirectories. It skips directories without a cluster block.`,
 				diags = append(diags, found...)
 			}
 			if strict {
-				diags = strictly(diags)
+				diags = warningsAsErrors(diags)
 			}
 			if output.Value != "text" {
 				return reportAs(output.Value, env, compiled, diags)
@@ -115,8 +115,8 @@ their subdirectories. It skips directories without a cluster block.`,
 	return cmd
 }
 
-// strictly turns warnings into errors, but not notes.
-func strictly(diags hcl.Diagnostics) hcl.Diagnostics {
+// warningsAsErrors turns warnings into errors, but not notes.
+func warningsAsErrors(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		name, _ := d.Extra.(compile.RuleName)
 		if rule, _ := lint.Lookup(string(name)); !rule.Note {
@@ -132,7 +132,7 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool, 
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(members), func(i int) {
 		results[i], found[i] = compile.Dir(ctx, members[i].FS, members[i].Options())
 		if strict {
-			found[i] = strictly(found[i])
+			found[i] = warningsAsErrors(found[i])
 		}
 	})
 	sum := compile.Result{Files: map[string]*hcl.File{}}
@@ -145,7 +145,7 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool, 
 	if len(results) > 0 && !slices.ContainsFunc(results, other) { // files of several repositories can have the same name
 		sum.Root = results[0].Root
 	}
-	diags = unique(diags)
+	diags = withoutDuplicates(diags)
 	if format != "text" {
 		return reportAs(format, env, sum, diags)
 	}
@@ -155,15 +155,15 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool, 
 		if found[i].HasErrors() {
 			fmt.Fprintf(env.Stderr, "%s: %s\n", dir, diag.Count(found[i]))
 		} else {
-			fmt.Fprintf(env.Stdout, "%s: ok: %s\n", dir, inventory(results[i]))
+			fmt.Fprintf(env.Stdout, "%s: ok: %s\n", dir, countObjects(results[i]))
 		}
 	}
 	return err
 }
 
-// unique removes duplicates: the diagnostics of a module are reported for each directory
+// withoutDuplicates removes duplicates: the diagnostics of a module are reported for each directory
 // that calls it.
-func unique(diags hcl.Diagnostics) (list hcl.Diagnostics) {
+func withoutDuplicates(diags hcl.Diagnostics) (list hcl.Diagnostics) {
 	seen := map[string]bool{}
 	for _, d := range diags {
 		key := fmt.Sprint(d.Severity, d.Subject, d.Summary, d.Detail)
@@ -197,9 +197,9 @@ func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagno
 	return err
 }
 
-// inventory counts the objects of a directory: "2 objects (1 NodePool, 1
+// countObjects counts the objects of a directory: "2 objects (1 NodePool, 1
 // LinodeNodeClass)". Pools come first.
-func inventory(compiled compile.Result) string {
+func countObjects(compiled compile.Result) string {
 	counts := map[string]int{}
 	var kinds []string
 	for i := len(compiled.Objects) - 1; i >= 0; i-- {

@@ -15,7 +15,7 @@ func TestStrictIgnoresNotes(t *testing.T) {
 		"uncapped-plan-size": hcl.DiagError, "": hcl.DiagError,
 	} {
 		d := &hcl.Diagnostic{Severity: hcl.DiagWarning, Extra: name}
-		if strictly(hcl.Diagnostics{d}); d.Severity != want {
+		if warningsAsErrors(hcl.Diagnostics{d}); d.Severity != want {
 			t.Errorf("%q: severity %v, want %v", name, d.Severity, want)
 		}
 	}

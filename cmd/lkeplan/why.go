@@ -51,7 +51,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 		Example: "  lkeplan why pod shop/web-5d9c7-x2k4q\n  lkeplan why node lke12345-67890-1a2b3c\n" +
 			"  lkeplan why pool general -o json\n  lkeplan why nodepool.karpenter.sh/general",
 		Args: func(_ *cobra.Command, args []string) error {
-			_, _, err := asked(args)
+			_, _, err := parseTypeName(args)
 			return err
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -64,7 +64,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, name, err := asked(args)
+			kind, name, err := parseTypeName(args)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 			if of, pod, both := strings.Cut(name, "/"); both && kind == "pod" {
 				question.Namespace, question.Name = cmp.Or(of, question.Namespace), pod
 			}
-			lists, err := listed(cmd.Context(), from, cluster.AllKinds())
+			lists, err := readKinds(cmd.Context(), from, cluster.AllKinds())
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 	flags.RejectUnused(cmd, flags.Use{
 		Flags: "namespace",
 		If: func() bool {
-			kind, name, err := asked(cmd.Flags().Args())
+			kind, name, err := parseTypeName(cmd.Flags().Args())
 			return err == nil && kind == "pod" && !strings.Contains(name, "/")
 		},
 		Else: "is for a pod without a namespace in its name: nodes and pools have none",
@@ -102,8 +102,8 @@ func newWhy(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// asked reads the arguments: TYPE NAME, or TYPE/NAME as kubectl get -o name prints it.
-func asked(args []string) (kind, name string, err error) {
+// parseTypeName reads the arguments: TYPE NAME, or TYPE/NAME as kubectl get -o name prints it.
+func parseTypeName(args []string) (kind, name string, err error) {
 	kinds := strings.Join(inspect.QuestionKinds(), ", ")
 	switch len(args) {
 	case 0:

@@ -114,7 +114,7 @@ func (p place) set(path string, v any) {
 // last.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
 	if mayExpand(body) {
-		ctx, diags := d.scope.Context(references(dynblock.WalkExpandVariables(body), table))
+		ctx, diags := d.scope.Context(collectReferences(dynblock.WalkExpandVariables(body), table))
 		if diags.HasErrors() {
 			d.fail(diags...)
 			return cty.EmptyObjectVal
@@ -142,14 +142,14 @@ func mayExpand(body hcl.Body) bool {
 	})
 }
 
-// references collects the references of the expressions that a walk visits in a body and its nested
+// collectReferences collects the references of the expressions that a walk visits in a body and its nested
 // blocks.
-func references(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
+func collectReferences(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
 	found, children := node.Visit(Schema(table))
 	for _, child := range children {
 		for _, nested := range table.Blocks {
 			if nested.Type == child.BlockTypeName {
-				found = append(found, references(child.Node, nested)...)
+				found = append(found, collectReferences(child.Node, nested)...)
 			}
 		}
 	}

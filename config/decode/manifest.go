@@ -44,7 +44,7 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 		case path == "apiVersion" || path == "kind" || path == "metadata.name":
 			d.problem(part, "Field cannot be set",
 				fmt.Sprintf("%s identifies the object. It is set by the block type and the argument name.", path))
-		case !writable(path):
+		case !isWritable(path):
 			d.problem(part, "Field cannot be set", fmt.Sprintf("A configuration cannot set %s: the argument "+
 				"manifest takes fields of spec, metadata.labels and metadata.annotations. Delete the field.", path))
 		case ok:
@@ -65,9 +65,9 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 	}
 }
 
-// writable reports whether manifest can set a field, or fields below it. Other fields control who
+// isWritable reports whether manifest can set a field, or fields below it. Other fields control who
 // deletes an object, and when: owners, finalizers, status.
-func writable(path string) bool {
+func isWritable(path string) bool {
 	if path == "metadata" || path == "spec" || strings.HasPrefix(path, "spec.") {
 		return true
 	}

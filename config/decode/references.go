@@ -14,9 +14,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// refer reads a reference to an object: a value with a kind and a name, such as node_class.NAME. It
+// readReference reads a reference to an object: a value with a kind and a name, such as node_class.NAME. It
 // ignores other attributes.
-func refer(v cty.Value) (kind, name string, ok bool) {
+func readReference(v cty.Value) (kind, name string, ok bool) {
 	if v.IsNull() || !v.IsKnown() {
 		return "", "", false
 	}
@@ -45,7 +45,7 @@ func textOf(v cty.Value, key string) (text string, ok bool) {
 // nodeClassRef reads a value with a kind and a name: node_class.NAME, or an object for a class that
 // is managed elsewhere.
 func (d *decoder) nodeClassRef(v cty.Value, src source) any {
-	kind, name, ok := refer(v)
+	kind, name, ok := readReference(v)
 	if !ok {
 		detail := "The argument node_class takes a reference to a node_class block, such as node_class.default."
 		if v.Type() == cty.String {
@@ -85,7 +85,7 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 		if element.IsNull() {
 			continue // a pool with enabled = false
 		}
-		kind, name, ok := refer(element)
+		kind, name, ok := readReference(element)
 		if ok && kind == schemas.Pool.Object.Kind {
 			names = append(names, name)
 			continue

@@ -58,7 +58,7 @@ type Snippet struct {
 func New(diags hcl.Diagnostics, files map[string]*hcl.File) []Diagnostic {
 	list := make([]Diagnostic, 0, len(diags))
 	for _, d := range diags {
-		list = append(list, build(d, files))
+		list = append(list, newDiagnostic(d, files))
 	}
 	return list
 }
@@ -69,8 +69,8 @@ type Ruled interface {
 	DiagnosticRule() string
 }
 
-func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
-	model := Diagnostic{Severity: "error", Rule: rule(d), Summary: OneLine(d.Summary), Detail: Visible(d.Detail)}
+func newDiagnostic(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
+	model := Diagnostic{Severity: "error", Rule: ruleName(d), Summary: OneLine(d.Summary), Detail: Visible(d.Detail)}
 	if d.Severity == hcl.DiagWarning {
 		model.Severity = "warning"
 	}
@@ -79,13 +79,13 @@ func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
 	}
 	model.Range = RangeOf(*d.Subject)
 	if file := files[d.Subject.Filename]; file != nil {
-		model.Snippet = snippet(d, file)
+		model.Snippet = newSnippet(d, file)
 	}
 	return model
 }
 
-// rule returns the name of the rule, or the summary in lower case with dashes.
-func rule(d *hcl.Diagnostic) string {
+// ruleName returns the name of the rule, or the summary in lower case with dashes.
+func ruleName(d *hcl.Diagnostic) string {
 	if named, ok := hcl.DiagnosticExtra[Ruled](d); ok {
 		return named.DiagnosticRule()
 	}
@@ -126,7 +126,7 @@ func Counted(n int, noun string) string {
 
 // Visible escapes characters that control a terminal, change the order of text, or have no width.
 func Visible(text string) string {
-	return Escape(text, hidden)
+	return Escape(text, isHidden)
 }
 
 // Escape escapes some characters: \u001b, \U000e0001.
@@ -153,7 +153,7 @@ func OneLine(text string) string {
 	return strings.ReplaceAll(Visible(text), "\n", `\u000a`)
 }
 
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	return r != '\n' && r != '\t' &&
 		(unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point) ||
 			r == unicode.ReplacementChar)
@@ -163,13 +163,13 @@ func hidden(r rune) bool {
 func ShellLine(words ...string) string {
 	line := make([]string, len(words))
 	for i, word := range words {
-		line[i] = quoted(word)
+		line[i] = quoteForShell(word)
 	}
 	return strings.Join(line, " ")
 }
 
-// quoted quotes a word for a shell.
-func quoted(word string) string {
+// quoteForShell quotes a word for a shell.
+func quoteForShell(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/@%+=,-", r)
 	}

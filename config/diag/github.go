@@ -25,7 +25,7 @@ func GitHub(w io.Writer, diags []Diagnostic) error {
 func annotate(w io.Writer, d Diagnostic) {
 	properties := []string{}
 	if at := d.Range; at != nil {
-		properties = append(properties, "file="+property(at.Filename), fmt.Sprintf("line=%d", at.Start.Line))
+		properties = append(properties, "file="+escapeProperty(at.Filename), fmt.Sprintf("line=%d", at.Start.Line))
 		if at.End.Line > at.Start.Line {
 			properties = append(properties, fmt.Sprintf("endLine=%d", at.End.Line))
 		} else {
@@ -34,7 +34,7 @@ func annotate(w io.Writer, d Diagnostic) {
 				fmt.Sprintf("endColumn=%d", at.End.Column))
 		}
 	}
-	properties = append(properties, "title="+property(d.Summary))
+	properties = append(properties, "title="+escapeProperty(d.Summary))
 	text := d.Detail
 	if text == "" {
 		text = d.Summary
@@ -44,15 +44,15 @@ func annotate(w io.Writer, d Diagnostic) {
 			text += "\n" + value
 		}
 	}
-	fmt.Fprintf(w, "::%s %s::%s\n", d.Severity, strings.Join(properties, ","), data(text))
+	fmt.Fprintf(w, "::%s %s::%s\n", d.Severity, strings.Join(properties, ","), escapeData(text))
 }
 
-// data and property escape text so that it cannot end the command or start another. The rules are
+// escapeData and property escape text so that it cannot end the command or start another. The rules are
 // those of @actions/core.
-func data(text string) string {
+func escapeData(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
 
-func property(text string) string {
+func escapeProperty(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(text)
 }

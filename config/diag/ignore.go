@@ -56,7 +56,7 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 		if ownLine {
 			commented[line] = true
 		}
-		rule := ignored(token)
+		rule := ignoredRule(token)
 		if rule == "" {
 			continue
 		}
@@ -81,8 +81,8 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 	return ignores
 }
 
-// ignored is the rule that a comment ignores; "" if it ignores none.
-func ignored(comment hclsyntax.Token) string {
+// ignoredRule is the rule that a comment ignores; "" if it ignores none.
+func ignoredRule(comment hclsyntax.Token) string {
 	text := strings.TrimLeft(string(comment.Bytes), "#/* \t")
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(strings.TrimSpace(text), "*/"), ignoreDirective)
 	if words := strings.Fields(rest); ok && len(words) > 0 && strings.TrimLeft(rest, " \t\r\n") != rest {

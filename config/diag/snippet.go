@@ -15,8 +15,8 @@ import (
 // maxLine is the maximum length of a shown line, in bytes.
 const maxLine = 400
 
-// snippet returns the first line of the diagnostic's range.
-func snippet(d *hcl.Diagnostic, file *hcl.File) *Snippet {
+// newSnippet returns the first line of the diagnostic's range.
+func newSnippet(d *hcl.Diagnostic, file *hcl.File) *Snippet {
 	at := d.Subject
 	start := min(at.Start.Byte, len(file.Bytes))
 	lineStart := bytes.LastIndexByte(file.Bytes[:start], '\n') + 1
@@ -28,7 +28,7 @@ func snippet(d *hcl.Diagnostic, file *hcl.File) *Snippet {
 	s := &Snippet{
 		Context: contextOf(file, at.Start.Byte),
 		Line:    string(bytes.TrimRight(line[:min(len(line), maxLine)], "\r")),
-		Values:  values(d),
+		Values:  referenceValues(d),
 	}
 	s.start = min(start-lineStart, len(s.Line))
 	s.end = max(s.start, min(at.End.Byte-lineStart, len(s.Line)))
@@ -48,8 +48,8 @@ func contextOf(file *hcl.File, offset int) string {
 // For longer ones, values do not help.
 const maxExpression = 2000
 
-// values lists the values of the expression's references, if they are short.
-func values(d *hcl.Diagnostic) []string {
+// referenceValues lists the values of the expression's references, if they are short.
+func referenceValues(d *hcl.Diagnostic) []string {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func values(d *hcl.Diagnostic) []string {
 		if diags.HasErrors() || !v.IsKnown() {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s is %s", Written(reference), short(v)))
+		list = append(list, fmt.Sprintf("%s is %s", Written(reference), shortValue(v)))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -73,8 +73,8 @@ func Written(reference hcl.Traversal) string {
 	return OneLine(string(hclwrite.TokensForTraversal(reference).Bytes()))
 }
 
-// short returns primitive values as text, and a description of others.
-func short(v cty.Value) string {
+// shortValue returns primitive values as text, and a description of others.
+func shortValue(v cty.Value) string {
 	switch {
 	case v.IsNull():
 		return "null"
@@ -85,7 +85,7 @@ func short(v cty.Value) string {
 		}
 		return OneLine(text)
 	case (v.Type().IsObjectType() || v.Type().IsMapType()) && v.LengthInt() <= maxNames:
-		return object(v)
+		return objectNames(v)
 	case v.Type().IsCapsuleType():
 		return v.Type().FriendlyName()
 	}
@@ -95,8 +95,8 @@ func short(v cty.Value) string {
 // maxNames is the maximum number of attributes of an object whose first names are shown.
 const maxNames = 100
 
-// object returns the names in an object.
-func object(v cty.Value) string {
+// objectNames returns the names in an object.
+func objectNames(v cty.Value) string {
 	var names []string
 	for it := v.ElementIterator(); it.Next(); {
 		name, _ := it.Element()

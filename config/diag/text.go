@@ -27,7 +27,7 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 	if safe, ok := w.(*Writer); ok {
 		columns = cmp.Or(safe.Width, columns)
 	}
-	diags = grouped(diags)
+	diags = groupEqual(diags)
 	for _, d := range diags[:min(len(diags), maxShown)] {
 		style.write(out, d, columns)
 	}
@@ -40,8 +40,8 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 // many is from how many equal messages on only one is written, with the places of the others.
 const many = 3
 
-// grouped joins equal messages about different places.
-func grouped(diags []Diagnostic) (joined []Diagnostic) {
+// groupEqual joins equal messages about different places.
+func groupEqual(diags []Diagnostic) (joined []Diagnostic) {
 	message := func(d Diagnostic) string { return d.Severity + "\n" + d.Summary + "\n" + d.Detail }
 	places := map[string][]string{}
 	for _, d := range diags {
@@ -91,7 +91,7 @@ func visibleJSON(doc []byte) []byte {
 	done := 0
 	for i := 0; i < len(doc); {
 		r, size := utf8.DecodeRune(doc[i:])
-		if r >= 0x7f && hidden(r) {
+		if r >= 0x7f && isHidden(r) {
 			out = append(out, doc[done:i]...)
 			for _, unit := range utf16.Encode([]rune{r}) {
 				out = fmt.Appendf(out, `\u%04x`, unit)

@@ -20,19 +20,19 @@ type writer struct {
 
 // object writes a block by its table. Fields without an argument are written as manifest.
 func (w writer) object(table schemas.Block, o config.Object) string {
-	rest := clone(o.Manifest)
+	rest := writtenFields(o.Manifest)
 	if manifest.Text(rest, "metadata", "name") == strings.ReplaceAll(w.label, "_", "-") {
-		take(rest, "metadata.name")
+		removePath(rest, "metadata.name")
 	}
 	items, _ := w.body(table, rest, o.Defaulted)
-	take(rest, "metadata.name") // with a row in the table
+	removePath(rest, "metadata.name") // with a row in the table
 	if spec, ok := rest["spec"].(map[string]any); ok && len(spec) == 0 {
 		delete(rest, "spec") // each object compiles to one
 	}
 	if len(rest) > 0 {
-		items = append(items, item{text: "manifest = " + literal(rest)})
+		items = append(items, item{text: "manifest = " + writeLiteral(rest)})
 	}
-	return format(block(table.Type+" "+syntax.Quote(w.label), items))
+	return format(joinBlock(table.Type+" "+syntax.Quote(w.label), items))
 }
 
 // An item is an argument of a block, or a nested block.
@@ -43,8 +43,8 @@ type item struct {
 
 func (i item) separate() bool { return i.block || strings.Contains(i.text, "\n") }
 
-// block joins items, with blank lines around items of several lines.
-func block(header string, items []item) string {
+// joinBlock joins items, with blank lines around items of several lines.
+func joinBlock(header string, items []item) string {
 	if len(items) == 0 {
 		return header + " {}\n"
 	}
@@ -95,12 +95,12 @@ func (w writer) argument(arg schemas.Arg, fields, defaulted map[string]any) (tex
 	}
 	if there {
 		if text, ok := w.value(arg, value); ok {
-			take(fields, arg.Path)
+			removePath(fields, arg.Path)
 			return text, true
 		}
 	}
 	if arg.Kind == schemas.NodeClassRef {
-		return foreign(value), true
+		return writeForeign(value), true
 	}
 	return "", !arg.Required
 }
@@ -128,11 +128,11 @@ func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []
 	if !ok || len(items) == 0 && len(rest) > 0 {
 		return nil
 	}
-	take(fields, table.Path)
+	removePath(fields, table.Path)
 	if len(rest) > 0 {
 		maps.Copy(manifest.Ensure(fields, strings.Split(table.Path, ".")...), rest)
 	}
-	return []item{{text: block(table.Type, items), block: true}}
+	return []item{{text: joinBlock(table.Type, items), block: true}}
 }
 
 // list writes the elements of a list. manifest replaces lists as a whole, so list writes either all
@@ -149,7 +149,7 @@ func (w writer) list(table schemas.Block, value any, fields map[string]any) (ite
 		}
 		items = append(items, inner)
 	}
-	take(fields, table.Path)
+	removePath(fields, table.Path)
 	return items
 }
 
@@ -161,7 +161,7 @@ func (w writer) labelled(table schemas.Block, value any, fields map[string]any) 
 			continue
 		}
 		items = append(items, inner)
-		take(fields, table.Path+"."+label)
+		removePath(fields, table.Path+"."+label)
 	}
 	return items
 }
@@ -174,5 +174,5 @@ func (w writer) whole(table schemas.Block, header string, value any) (item, bool
 	}
 	rest := runtime.DeepCopyJSON(inner)
 	items, ok := w.body(table, rest, inner)
-	return item{text: block(header, items), block: true}, ok && len(rest) == 0
+	return item{text: joinBlock(header, items), block: true}, ok && len(rest) == 0
 }

@@ -104,8 +104,8 @@ func labelsOf(objects []config.Object) []string {
 	return labels
 }
 
-// take removes the field at a path, and the maps around it that become empty.
-func take(obj map[string]any, path string) { takeSteps(obj, schemas.Steps(path)) }
+// removePath removes the field at a path, and the maps around it that become empty.
+func removePath(obj map[string]any, path string) { takeSteps(obj, schemas.Steps(path)) }
 
 func takeSteps(obj map[string]any, steps []string) {
 	if len(steps) == 1 {
@@ -120,8 +120,8 @@ func takeSteps(obj map[string]any, steps []string) {
 	}
 }
 
-// clone copies the fields to write, without the fields of a class that the cluster block sets.
-func clone(object map[string]any) map[string]any {
+// writtenFields copies the fields to write, without the fields of a class that the cluster block sets.
+func writtenFields(object map[string]any) map[string]any {
 	fields := runtime.DeepCopyJSON(object)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")

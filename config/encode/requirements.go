@@ -10,9 +10,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// requirements writes the requirements of a pool, or of a selector of pools. It omits the default
+// writeRequirements writes the requirements of a pool, or of a selector of pools. It omits the default
 // capacity type of pools, and writes null if the pool does not require it.
-func requirements(v any, ofPool bool) (string, bool) {
+func writeRequirements(v any, ofPool bool) (string, bool) {
 	entries, ok := v.([]any)
 	all, err := requirement.Decode(entries)
 	if !ok || err != nil {
@@ -20,7 +20,7 @@ func requirements(v any, ofPool bool) (string, bool) {
 	}
 	var pairs []syntax.Pair
 	for _, key := range sortedByName(all) {
-		text, ok := condition(key, all[key.Label])
+		text, ok := writeCondition(key, all[key.Label])
 		if !ok {
 			return "", false
 		}
@@ -42,8 +42,8 @@ func requirements(v any, ofPool bool) (string, bool) {
 	return syntax.Object(pairs), true
 }
 
-// condition writes the condition on one label, if it compiles to the same requirements.
-func condition(key schemas.Key, r requirement.Requirement) (string, bool) {
+// writeCondition writes the condition on one label, if it compiles to the same requirements.
+func writeCondition(key schemas.Key, r requirement.Requirement) (string, bool) {
 	if key.Name == key.Label && !strings.Contains(key.Label, "/") {
 		return "", false // it would be a short name
 	}

@@ -19,7 +19,7 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 	n, whole := v.(int64)
 	switch arg.Kind {
 	case schemas.String:
-		return scalar(v)
+		return writeScalar(v)
 	case schemas.Bool:
 		b, ok := v.(bool)
 		return strconv.FormatBool(b), ok
@@ -28,23 +28,23 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 	case schemas.ID:
 		return strconv.FormatInt(n, 10), whole && n > 0
 	case schemas.Duration:
-		return matching(durations, v)
+		return writeMatching(durations, v)
 	case schemas.Quantity:
-		return matching(amounts, v)
+		return writeMatching(amounts, v)
 	case schemas.Money:
-		return matching(dollars, v)
+		return writeMatching(dollars, v)
 	case schemas.Strings, schemas.Tags:
-		return list(v)
+		return writeList(v)
 	case schemas.LabelKeys:
-		return keys(v)
+		return writeKeys(v)
 	case schemas.StringMap:
-		return object(v, quoted)
+		return writeObject(v, writeQuoted)
 	case schemas.Quantities:
-		return object(v, func(v any) (string, bool) { return matching(amounts, v) })
+		return writeObject(v, func(v any) (string, bool) { return writeMatching(amounts, v) })
 	case schemas.Taints:
-		return taints(v)
+		return writeTaints(v)
 	case schemas.Requirements, schemas.Selector:
-		return requirements(v, arg.Kind == schemas.Requirements)
+		return writeRequirements(v, arg.Kind == schemas.Requirements)
 	case schemas.NodeClassRef:
 		return w.nodeClass(v)
 	case schemas.PoolRefs:
@@ -60,8 +60,8 @@ var (
 	number    = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 )
 
-// matching writes text that matches a pattern, or a whole number without quotes.
-func matching(form *regexp.Regexp, v any) (string, bool) {
+// writeMatching writes text that matches a pattern, or a whole number without quotes.
+func writeMatching(form *regexp.Regexp, v any) (string, bool) {
 	text, ok := v.(string)
 	if n, whole := v.(int64); whole {
 		text, ok = strconv.FormatInt(n, 10), true
@@ -75,8 +75,8 @@ func matching(form *regexp.Regexp, v any) (string, bool) {
 	return syntax.Quote(text), true
 }
 
-// keys writes a text with commas as a list, if it is sorted as it compiles.
-func keys(v any) (string, bool) {
+// writeKeys writes a text with commas as a list, if it is sorted as it compiles.
+func writeKeys(v any) (string, bool) {
 	text, ok := v.(string)
 	var elements []any
 	for _, key := range strings.Split(text, ",") {
@@ -86,33 +86,33 @@ func keys(v any) (string, bool) {
 	if !ok || !slices.IsSorted(strings.Split(text, ",")) {
 		return "", false
 	}
-	return list(elements)
+	return writeList(elements)
 }
 
-func quoted(v any) (string, bool) {
+func writeQuoted(v any) (string, bool) {
 	text, ok := v.(string)
 	return syntax.Quote(text), ok
 }
 
-// scalar writes text. A field that can also be a number is treated as text.
-func scalar(v any) (string, bool) {
+// writeScalar writes text. A field that can also be a number is treated as text.
+func writeScalar(v any) (string, bool) {
 	if n, ok := v.(int64); ok {
 		return strconv.FormatInt(n, 10), true
 	}
-	return quoted(v)
+	return writeQuoted(v)
 }
 
-func list(v any) (string, bool) {
+func writeList(v any) (string, bool) {
 	elements, ok := v.([]any)
 	parts := make([]string, len(elements))
 	for i, element := range elements {
-		text, isText := quoted(element)
+		text, isText := writeQuoted(element)
 		parts[i], ok = text, ok && isText
 	}
 	return syntax.List(parts), ok && len(parts) > 0
 }
 
-func object(v any, value func(any) (string, bool)) (string, bool) {
+func writeObject(v any, value func(any) (string, bool)) (string, bool) {
 	fields, ok := v.(map[string]any)
 	var pairs []syntax.Pair
 	for _, key := range sortedKeys(fields) {
@@ -125,8 +125,8 @@ func object(v any, value func(any) (string, bool)) (string, bool) {
 
 func sortedKeys(fields map[string]any) []string { return slices.Sorted(maps.Keys(fields)) }
 
-// taints writes taints in the form that kubectl uses.
-func taints(v any) (string, bool) {
+// writeTaints writes taints in the form that kubectl uses.
+func writeTaints(v any) (string, bool) {
 	elements, ok := v.([]any)
 	var parts []string
 	seen := map[string]bool{}
@@ -161,8 +161,8 @@ func (w writer) nodeClass(v any) (string, bool) {
 	return w.reference(schemas.NodeClass, manifest.Text(fields, "name")), ok && manifest.Text(fields, "name") != ""
 }
 
-// foreign writes a reference to a class of another kind, as far as the argument can express it.
-func foreign(v any) string {
+// writeForeign writes a reference to a class of another kind, as far as the argument can express it.
+func writeForeign(v any) string {
 	fields, _ := v.(map[string]any)
 	return writer{}.reference(schemas.NodeClass, manifest.Text(fields, "name"))
 }
@@ -186,8 +186,8 @@ func (w writer) reference(table schemas.Block, name string) string {
 		{Key: "name", Value: syntax.Quote(name)}})
 }
 
-// literal writes any value.
-func literal(v any) string {
+// writeLiteral writes any value.
+func writeLiteral(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -196,13 +196,13 @@ func literal(v any) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i, element := range v {
-			parts[i] = literal(element)
+			parts[i] = writeLiteral(element)
 		}
 		return syntax.List(parts)
 	case map[string]any:
 		var pairs []syntax.Pair
 		for _, key := range sortedKeys(v) {
-			pairs = append(pairs, syntax.Pair{Key: key, Value: literal(v[key])})
+			pairs = append(pairs, syntax.Pair{Key: key, Value: writeLiteral(v[key])})
 		}
 		return syntax.Object(pairs)
 	case float64:

@@ -92,8 +92,8 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Unknown name", detail, reference.SourceRange())}
 }
 
-// referenceTo is the reference to what has a name, without its root, such as node_class.default of default; "" if there is
-// nothing of this name.
+// referenceTo is the reference to what has a name, without its root, such as node_class.default of default; "" if
+// there is nothing of this name.
 func (s *Scope) referenceTo(name string) string {
 	var all []string
 	for root, of := range s.roots {

@@ -20,12 +20,12 @@ func (r Reader) Text(name string) (string, error) {
 	if text, ok := t.texts[full]; ok {
 		return text, nil
 	}
-	data, err := read(t.fsys, full)
+	data, err := readLimited(t.fsys, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("file %q does not exist; paths are relative to the directory of this file", name)
 	case err != nil:
-		return "", fmt.Errorf("read %q: %w", name, cause(err))
+		return "", fmt.Errorf("read %q: %w", name, causeOf(err))
 	case len(data) > syntax.MaxFileSize:
 		return "", fmt.Errorf("%q is larger than %d bytes", name, syntax.MaxFileSize)
 	case t.textSize()+len(data) > MaxBytes:
@@ -45,8 +45,8 @@ func (t *Tree) textSize() (n int) {
 	return n
 }
 
-// cause returns an error without the operation and the path that a file system adds.
-func cause(err error) error {
+// causeOf returns an error without the operation and the path that a file system adds.
+func causeOf(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
 		return pathError.Err

@@ -39,7 +39,8 @@ func (r Reader) resolve(name string) (string, error) {
 	return r.tree.onDisk(full), nil
 }
 
-// onDisk returns a path as the file system spells it. Values are composed, but a Mac decomposes the accents in names of files.
+// onDisk returns a path as the file system spells it. Values are composed, but a Mac decomposes the accents in names
+// of files.
 func (t *Tree) onDisk(name string) string {
 	if !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return name
@@ -82,7 +83,7 @@ func (r Reader) Exists(name string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("read %q: %w", name, cause(err))
+		return false, fmt.Errorf("read %q: %w", name, causeOf(err))
 	case !info.Mode().IsRegular():
 		return false, fmt.Errorf("%q is not a file", name)
 	}
@@ -148,7 +149,7 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("directory %q does not exist; paths are relative to the directory of this file", dir)
 	case err != nil:
-		return nil, fmt.Errorf("search %q: %w", dir, cause(err))
+		return nil, fmt.Errorf("search %q: %w", dir, causeOf(err))
 	}
 	slices.Sort(found)
 	return found, nil

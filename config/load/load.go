@@ -55,7 +55,7 @@ func Root(fsys fs.FS, dir string) (*Tree, hcl.Diagnostics) {
 		Root: root, Files: map[string]*hcl.File{},
 		fsys: fsys, directories: map[string]*Directory{root.Path: root}, texts: map[string]string{},
 	}
-	names, diags := discover(fsys, root.Path)
+	names, diags := listFiles(fsys, root.Path)
 	t.size, t.values = names.size, names.vars
 	return t, append(diags, t.readBlocks(names, root)...)
 }
@@ -94,17 +94,17 @@ func (t *Tree) readBlocks(names listing, dir *Directory) (diags hcl.Diagnostics)
 
 // parse reads one file. Diagnostics use file names relative to the file system.
 func (t *Tree) parse(name string) (*hcl.File, hcl.Diagnostics) {
-	src, err := read(t.fsys, name)
+	src, err := readLimited(t.fsys, name)
 	if err != nil {
-		return &hcl.File{Body: hcl.EmptyBody()}, unreadable(name, err)
+		return &hcl.File{Body: hcl.EmptyBody()}, unreadableError(name, err)
 	}
 	file, diags := syntax.Parse(name, src)
 	t.Files[name] = file
 	return file, diags
 }
 
-// read reads a file, up to one byte more than the limit.
-func read(fsys fs.FS, name string) ([]byte, error) {
+// readLimited reads a file, up to one byte more than the limit.
+func readLimited(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if _, lstatErr := fs.Lstat(fsys, name); errors.Is(err, fs.ErrNotExist) && lstatErr == nil {
 		return nil, errors.New("broken link")
@@ -129,9 +129,9 @@ type listing struct {
 	size         int64 // total size in bytes
 }
 
-// discover lists the configuration files of one directory. It ignores hidden files, backup files of
+// listFiles lists the configuration files of one directory. It ignores hidden files, backup files of
 // editors and subdirectories.
-func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
+func listFiles(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	var files listing
 	entries, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +139,7 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 			fmt.Sprintf("There is no directory %s. Correct the path.", dir))}
 	}
 	if err != nil {
-		return files, unreadable(dir, err)
+		return files, unreadableError(dir, err)
 	}
 	for _, entry := range entries {
 		name := entry.Name()
@@ -178,21 +178,21 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 
 // Configures reports whether a file with this name is a configuration file.
 func Configures(name string) bool {
-	return !hidden(name) && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
+	return !isHidden(name) && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
 }
 
 // Belongs reports whether a file with this name is read with its directory.
 func Belongs(name string) bool { return Configures(name) || setsVariables(name) }
 
 func setsVariables(name string) bool {
-	return !hidden(name) && (strings.HasSuffix(name, ".auto.lkevars.hcl") || strings.HasSuffix(name, ".auto.lkevars.json"))
+	return !isHidden(name) && (strings.HasSuffix(name, ".auto.lkevars.hcl") || strings.HasSuffix(name, ".auto.lkevars.json"))
 }
 
-// hidden reports files that an editor stores next to the user's files.
-func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") }
+// isHidden reports files that an editor stores next to the user's files.
+func isHidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") }
 
-func unreadable(name string, err error) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.Error("Cannot read configuration", fmt.Sprintf("%s: %s.", name, cause(err)))}
+func unreadableError(name string, err error) hcl.Diagnostics {
+	return hcl.Diagnostics{diag.Error("Cannot read configuration", fmt.Sprintf("%s: %s.", name, causeOf(err)))}
 }
 
 // documentSchema is the schema of the top level of a file.

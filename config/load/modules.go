@@ -58,7 +58,7 @@ func (t *Tree) readModule(dir string, block *hcl.Block) (*Directory, hcl.Diagnos
 		return called, hcl.Diagnostics{diag.Limit("Too many modules",
 			fmt.Sprintf("A configuration can have at most %d directories.", MaxDirectories), at)}
 	}
-	names, diags := discover(t.fsys, dir)
+	names, diags := listFiles(t.fsys, dir)
 	t.size += names.size
 	if t.size > MaxBytes {
 		return called, hcl.Diagnostics{diag.Limit("Too many configuration files",

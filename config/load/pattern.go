@@ -23,7 +23,7 @@ func parsePattern(text string) (pattern, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("the pattern is longer than %d characters", maxPattern)
 	}
-	texts, err := alternatives(text)
+	texts, err := expandBraces(text)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// alternatives expands the braces of a pattern.
-func alternatives(text string) ([]string, error) {
+// expandBraces expands the braces of a pattern.
+func expandBraces(text string) ([]string, error) {
 	done, open := []string{}, []string{text}
 	for len(open) > 0 {
 		if len(done)+len(open) > maxPatterns {

@@ -24,17 +24,17 @@ func Tests(fsys fs.FS, dir string) (sources []Source, diags hcl.Diagnostics) {
 	dir = path.Clean("./" + dir)
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		return nil, unreadable(dir, err)
+		return nil, unreadableError(dir, err)
 	}
 	size := 0
 	for _, entry := range entries {
-		if entry.IsDir() || hidden(entry.Name()) || !strings.HasSuffix(entry.Name(), schemas.TestSuffix) {
+		if entry.IsDir() || isHidden(entry.Name()) || !strings.HasSuffix(entry.Name(), schemas.TestSuffix) {
 			continue
 		}
 		name := path.Join(dir, entry.Name())
-		data, err := read(fsys, name)
+		data, err := readLimited(fsys, name)
 		if err != nil {
-			diags = append(diags, unreadable(name, err)...)
+			diags = append(diags, unreadableError(name, err)...)
 			continue
 		}
 		size += len(data)

@@ -29,10 +29,10 @@ type executor interface {
 	Orphan(ctx context.Context, obj map[string]any) error
 }
 
-// Run applies a comparison: it applies the objects, node classes before the pools that refer to them, starts the removal of
-// pools that have nodes to drain, and then deletes left-over objects, pools before their classes. It reports each step, and
-// stops after a step with errors; another run continues there. It returns the objects that are being deleted.
-// If others have set fields, or changes are missing in the plan, nothing is applied.
+// Run applies a comparison: it applies the objects, node classes before the pools that refer to them, starts the
+// removal of pools that have nodes to drain, and then deletes left-over objects, pools before their classes. It
+// reports each step, and stops after a step with errors; another run continues there. It returns the objects that are
+// being deleted. If others have set fields, or changes are missing in the plan, nothing is applied.
 func Run(ctx context.Context, to executor, found compare.Comparison,
 	report func(Progress)) (deleted []map[string]any, err error) {
 	contested := ""
@@ -47,13 +47,13 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 	if err := found.Judged(); err != nil {
 		return nil, err
 	}
-	if err := objects(ctx, to, found.Targets, report); err != nil {
+	if err := applyObjects(ctx, to, found.Targets, report); err != nil {
 		return nil, err
 	}
 	if err := startRemovals(ctx, to, found.Condemned, report); err != nil {
 		return nil, err
 	}
-	return end(ctx, to, found.Plan.Changes, report)
+	return deleteObjects(ctx, to, found.Plan.Changes, report)
 }
 
 // startRemovals starts to drain pools. It takes over fields that others have set, because the pools are removed anyway.
@@ -70,10 +70,10 @@ func startRemovals(ctx context.Context, to executor, pools []compare.Target, rep
 	return nil
 }
 
-// end deletes or orphans objects.
-func end(ctx context.Context, to executor, changes []plan.Change,
+// deleteObjects deletes or orphans objects.
+func deleteObjects(ctx context.Context, to executor, changes []plan.Change,
 	report func(Progress)) (deleted []map[string]any, err error) {
-	for _, c := range ending(changes) {
+	for _, c := range deletions(changes) {
 		obj := objectOf(c)
 		event := Deleted
 		if c.Action == plan.Forget {
@@ -89,8 +89,8 @@ func end(ctx context.Context, to executor, changes []plan.Change,
 	return deleted, nil
 }
 
-// stopManaging stops managing an object. It first removes the marks of a removal or of a rollout from a pool, unless the API server
-// would store another pool than the one whose effect was judged.
+// stopManaging stops managing an object. It first removes the marks of a removal or of a rollout from a pool, unless
+// the API server would store another pool than the one whose effect was judged.
 func stopManaging(ctx context.Context, to executor, c plan.Change, obj map[string]any) error {
 	if c.Released != nil {
 		stored, _, err := to.DryRun(ctx, c.Released)
@@ -112,8 +112,8 @@ func stopManaging(ctx context.Context, to executor, c plan.Change, obj map[strin
 	return to.Orphan(ctx, obj)
 }
 
-// ending returns the changes that delete or orphan an object, node classes last.
-func ending(changes []plan.Change) []plan.Change {
+// deletions returns the changes that delete or orphan an object, node classes last.
+func deletions(changes []plan.Change) []plan.Change {
 	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
 		return c.UID == "" || c.Prune == plan.StartRemoval || (c.Action != plan.Delete && c.Action != plan.Forget)
 	})
@@ -131,8 +131,8 @@ func objectOf(c plan.Change) map[string]any {
 	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
 }
 
-// Orphan stops managing all objects of an owner: it removes the inventory label. If the user may not list one kind, it still
-// orphans the objects of the others, and returns an error.
+// Orphan stops managing all objects of an owner: it removes the inventory label. If the user may not list one kind,
+// it still orphans the objects of the others, and returns an error.
 func Orphan(ctx context.Context, to executor, view compare.View, owner string) error {
 	var changes []plan.Change
 	var forbidden error
@@ -147,15 +147,15 @@ func Orphan(ctx context.Context, to executor, view compare.View, owner string) e
 		}
 		for _, obj := range objects {
 			if manifest.Label(obj, kube.InventoryLabel) == owner {
-				changes = append(changes, orphaned(obj))
+				changes = append(changes, orphanChange(obj))
 			}
 		}
 	}
-	_, err := end(ctx, to, changes, func(Progress) {})
+	_, err := deleteObjects(ctx, to, changes, func(Progress) {})
 	return cmp.Or(err, forbidden)
 }
 
-func orphaned(obj map[string]any) plan.Change {
+func orphanChange(obj map[string]any) plan.Change {
 	key := manifest.KeyOf(obj)
 	return plan.Change{
 		APIVersion: manifest.APIVersion(obj), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,

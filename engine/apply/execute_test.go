@@ -124,7 +124,7 @@ func TestAnApplyChangesObjectsInOrder(t *testing.T) {
 func TestACondemnedPoolIsReleasedBeforeItIsOrphaned(t *testing.T) {
 	to, released := &changing{}, object("NodePool", "web")
 	manifest.Ensure(released, "spec", "limits")["nodes"] = "30"
-	_, err := end(t.Context(), to, []plan.Change{
+	_, err := deleteObjects(t.Context(), to, []plan.Change{
 		{Kind: "NodePool", Name: "web", UID: "1", Action: plan.Forget, Released: released},
 		{Kind: "NodePool", Name: "batch", UID: "2", Action: plan.Forget},
 	}, func(Progress) {})
@@ -133,7 +133,7 @@ func TestACondemnedPoolIsReleasedBeforeItIsOrphaned(t *testing.T) {
 		t.Errorf("%v; done (-want +got):\n%s", err, diff)
 	}
 	policed := &changing{weighs: true}
-	_, err = end(t.Context(), policed, []plan.Change{{Kind: "NodePool", Name: "web", UID: "1", Action: plan.Forget, Released: released}},
+	_, err = deleteObjects(t.Context(), policed, []plan.Change{{Kind: "NodePool", Name: "web", UID: "1", Action: plan.Forget, Released: released}},
 		func(Progress) {})
 	if err == nil || !strings.Contains(err.Error(), "no guard has judged (spec.weight)") || len(policed.done) > 0 {
 		t.Errorf("a release that admission changes: %v; done %v", err, policed.done)

@@ -24,9 +24,8 @@ const (
 	mostUnfinished = 20 // that an error names
 )
 
-// WaitReady returns when all objects that have a readiness are ready, and reports each of them. If ctx ends first, the error
-// names the others, and
-// why.
+// WaitReady returns when all objects that have a readiness are ready, and reports each of them. If ctx ends first,
+// the error names the others, and why.
 func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool {
 		return manifest.Kind(obj) == schemas.Buffer.Object.Kind // its conditions change with the pods
@@ -39,8 +38,8 @@ func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, r
 	})
 }
 
-// WaitNodes returns when all current machines of pools have joined the cluster and are ready, or are removed. It does not
-// wait for machines that are created later: as pods change, there are always some.
+// WaitNodes returns when all current machines of pools have joined the cluster and are ready, or are removed. It does
+// not wait for machines that are created later: as pods change, there are always some.
 func WaitNodes(ctx context.Context, in compare.View, objects []map[string]any) error {
 	pools := map[string]bool{}
 	for _, obj := range objects {
@@ -84,13 +83,13 @@ func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, re
 	})
 }
 
-// waitEach returns when each of the objects is done, and reports each one with an event. It changes the slice. Done gets the
-// live object, or nil if there is none; state is why an object is not done.
+// waitEach returns when each of the objects is done, and reports each one with an event. It changes the slice. Done
+// gets the live object, or nil if there is none; state is why an object is not done.
 func waitEach(ctx context.Context, in compare.View, waiting []map[string]any, event Event, report func(Progress),
 	done func(obj, live map[string]any) (ok bool, state string)) error {
 	states := map[manifest.Key]string{}
 	return poll(ctx, pollObjects, func(ctx context.Context) (bool, error) {
-		live, err := list(ctx, in, waiting)
+		live, err := listLive(ctx, in, waiting)
 		if err != nil {
 			return false, err
 		}
@@ -103,11 +102,11 @@ func waitEach(ctx context.Context, in compare.View, waiting []map[string]any, ev
 			return ok
 		})
 		return len(waiting) == 0, nil
-	}, func() error { return unfinished(waiting, states) })
+	}, func() error { return unfinishedError(waiting, states) })
 }
 
-// WaitRolled returns when each node matches its pool and class and has joined, and reports the progress of each pool. If ctx
-// ends first, the error has the number of other nodes of each pool.
+// WaitRolled returns when each node matches its pool and class and has joined, and reports the progress of each pool.
+// If ctx ends first, the error has the number of other nodes of each pool.
 func WaitRolled(ctx context.Context, in compare.View, head compile.Result, report func(Progress)) error {
 	reported := map[string]Progress{}
 	var left []plan.Rolling
@@ -137,7 +136,8 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 	})
 }
 
-// UnfinishedError reports what was missing when a wait ended early, by a deadline or a cancelation. The cluster continues.
+// UnfinishedError reports what was missing when a wait ended early, by a deadline or a cancelation. The cluster
+// continues.
 type UnfinishedError struct {
 	Missing error
 	Cause   error // of the context
@@ -149,14 +149,14 @@ func (e UnfinishedError) Error() string { return e.Missing.Error() }
 // Unwrap is for package errors.
 func (e UnfinishedError) Unwrap() []error { return []error{e.Missing, e.Cause} }
 
-// poll checks repeatedly whether something is done. It waits at least twice as long as a check took, to leave the API server
-// time for others. If ctx ends first, the error is an UnfinishedError.
+// poll checks repeatedly whether something is done. It waits at least twice as long as a check took, to leave the API
+// server time for others. If ctx ends first, the error is an UnfinishedError.
 func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error),
 	missing func() error) error {
 	for {
 		asked := time.Now()
 		ok, err := done(ctx)
-		if ok || (err != nil && !kube.IsNoResponse(err) && !over(ctx)) {
+		if ok || (err != nil && !kube.IsNoResponse(err) && !timeIsUp(ctx)) {
 			return err
 		}
 		select {
@@ -167,14 +167,14 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 	}
 }
 
-// over reports whether the time is up. A client with a rate limit returns a separate error shortly before ctx ends.
-func over(ctx context.Context) bool {
+// timeIsUp reports whether the time is up. A client with a rate limit returns a separate error shortly before ctx ends.
+func timeIsUp(ctx context.Context) bool {
 	deadline, bounded := ctx.Deadline()
 	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)
 }
 
-// list lists each kind of the objects once, and returns the live objects.
-func list(ctx context.Context, in compare.View, objects []map[string]any) (map[manifest.Key]map[string]any, error) {
+// listLive lists each kind of the objects once, and returns the live objects.
+func listLive(ctx context.Context, in compare.View, objects []map[string]any) (map[manifest.Key]map[string]any, error) {
 	found := map[manifest.Key]map[string]any{}
 	asked := map[schemas.Object]bool{}
 	for _, obj := range objects {
@@ -194,8 +194,8 @@ func list(ctx context.Context, in compare.View, objects []map[string]any) (map[m
 	return found, nil
 }
 
-// unfinished names the objects that are not done, sorted.
-func unfinished(objects []map[string]any, states map[manifest.Key]string) error {
+// unfinishedError names the objects that are not done, sorted.
+func unfinishedError(objects []map[string]any, states map[manifest.Key]string) error {
 	var lines []string
 	for _, obj := range objects {
 		at := manifest.KeyOf(obj)

@@ -35,9 +35,9 @@ const (
 	Rolls    Event = "rolls"
 )
 
-// objects applies objects, and reports each one in order. Node classes come first: if one fails, the pools that may refer to
-// it are not applied. Objects that were applied stay, and another apply continues there.
-func objects(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
+// applyObjects applies objects, and reports each one in order. Node classes come first: if one fails, the pools that
+// may refer to it are not applied. Objects that were applied stay, and another apply continues there.
+func applyObjects(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
 	isClass := func(t compare.Target) bool { return manifest.Kind(t.Desired) == schemas.NodeClass.Object.Kind }
 	classes := slices.DeleteFunc(slices.Clone(targets), func(t compare.Target) bool { return !isClass(t) })
 	if err := applyWave(ctx, to, classes, report); err != nil {
@@ -49,8 +49,9 @@ func objects(ctx context.Context, to executor, targets []compare.Target, report 
 // atOnce is how many objects are applied in parallel.
 const atOnce = 8
 
-// applyWave applies objects that do not refer to one another, in parallel. An unchanged object needs no request. It reports
-// all objects that were applied, and returns all errors. If all of some objects fail, it does not try the others.
+// applyWave applies objects that do not refer to one another, in parallel. An unchanged object needs no request. It
+// reports all objects that were applied, and returns all errors. If all of some objects fail, it does not try the
+// others.
 func applyWave(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
 	var failures []error
 	for some := range slices.Chunk(targets, atOnce) {

@@ -51,7 +51,7 @@ func fleet(pools int) (targets []compare.Target) {
 func TestClassesAreAppliedBeforePools(t *testing.T) {
 	m := &memory{}
 	var told []string
-	if err := objects(t.Context(), m, fleet(40), func(p Progress) { told = append(told, p.Kind+" "+p.Name) }); err != nil {
+	if err := applyObjects(t.Context(), m, fleet(40), func(p Progress) { told = append(told, p.Kind+" "+p.Name) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.applied) != 42 || slices.IndexFunc(m.applied, func(s string) bool { return s[0] == 'N' }) != 2 {
@@ -73,7 +73,7 @@ func TestWhatIsAsItShouldBeCostsNoRequest(t *testing.T) {
 		targets[i].Unchanged = i != 10
 	}
 	counts := map[Event]int{}
-	if err := objects(t.Context(), m, targets, func(p Progress) { counts[p.Event]++ }); err != nil {
+	if err := applyObjects(t.Context(), m, targets, func(p Progress) { counts[p.Event]++ }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[Event]int{Event(kube.Unchanged): 21, Event(kube.Created): 1}, counts); diff != "" {
@@ -87,7 +87,7 @@ func TestWhatIsAsItShouldBeCostsNoRequest(t *testing.T) {
 func TestApplyStopsAtWhatIsRefused(t *testing.T) {
 	m := &memory{refuse: "b"}
 	told := 0
-	err := objects(t.Context(), m, fleet(40), func(Progress) { told++ })
+	err := applyObjects(t.Context(), m, fleet(40), func(Progress) { told++ })
 	if err == nil || told != 1 {
 		t.Errorf("err = %v after %d objects, want a refusal after one", err, told)
 	}
@@ -98,8 +98,8 @@ func TestApplyStopsAtWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestApplyReportsWhatItMadeAndEachError: also if an object fails that is tried at the same time, or earlier. If nothing can be
-// applied, the other objects are not tried.
+// TestApplyReportsWhatItMadeAndEachError: also if an object fails that is tried at the same time, or earlier. If
+// nothing can be applied, the other objects are not tried.
 func TestApplyReportsWhatItMadeAndEachError(t *testing.T) {
 	for refuse, want := range map[string][]int{ // the number of applied objects and of errors
 		"p01 p03 p20":                         {39, 3},
@@ -108,7 +108,7 @@ func TestApplyReportsWhatItMadeAndEachError(t *testing.T) {
 		"a":                                   {1, 1},
 	} {
 		m, made := &memory{refuse: refuse}, 0
-		err := objects(t.Context(), m, fleet(40), func(Progress) { made++ })
+		err := applyObjects(t.Context(), m, fleet(40), func(Progress) { made++ })
 		if err == nil || made != want[0] || len(m.applied) != made || len(strings.Split(err.Error(), "\n")) != want[1] {
 			t.Errorf("%s: made %d, reported %d: %v", refuse, len(m.applied), made, err)
 		}
@@ -128,7 +128,7 @@ func (b *buggy) Apply(ctx context.Context, obj, live map[string]any) (kube.Outco
 // TestABugInOneObjectEndsNoProcess: it is an error, as a refusal is. Objects are applied beside one another.
 func TestABugInOneObjectEndsNoProcess(t *testing.T) {
 	b := &buggy{}
-	if err := objects(t.Context(), b, fleet(3), func(Progress) {}); !loop.Is(err) || len(b.applied) != 4 {
+	if err := applyObjects(t.Context(), b, fleet(3), func(Progress) {}); !loop.Is(err) || len(b.applied) != 4 {
 		t.Errorf("%v, applied %v", err, b.applied)
 	}
 }

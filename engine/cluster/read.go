@@ -118,14 +118,14 @@ func StatusKinds() []Kind {
 	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
 	return []Kind{
 		{Name: "Nodes", Empty: &corev1.NodeList{}, Needed: true},
-		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(notEnded), Needed: true},
+		{Name: "Pods", Empty: &corev1.PodList{}, Opts: selectedBy(notEnded), Needed: true},
 		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}, Needed: true},
 		{Name: "NodePools", Group: "karpenter.sh", Empty: &karpv1.NodePoolList{}, Needed: true},
 		{Name: "LinodeNodeClasses", Group: linodev1alpha1.Group, Empty: &linodev1alpha1.LinodeNodeClassList{}, Needed: true},
 		{Name: "CapacityLimits", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.CapacityLimitList{}},
 		{Name: "NodePlans", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.NodePlanList{}},
 		{Name: "PodDisruptionBudgets", Group: "policy", Empty: &policyv1.PodDisruptionBudgetList{}},
-		{Name: "Events", Empty: &corev1.EventList{}, Opts: some(warnings)},
+		{Name: "Events", Empty: &corev1.EventList{}, Opts: selectedBy(warnings)},
 	}
 }
 
@@ -133,6 +133,6 @@ func StatusKinds() []Kind {
 var notEnded = fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
 
-func some(selector fields.Selector) []client.ListOption {
+func selectedBy(selector fields.Selector) []client.ListOption {
 	return []client.ListOption{client.MatchingFieldsSelector{Selector: selector}}
 }

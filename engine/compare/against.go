@@ -29,7 +29,7 @@ func Against(
 	if nodes, _, err = in.Holds(ctx, nodes, nil, now); err != nil {
 		return Measured{}, err
 	}
-	s := plan.State{Objects: head.Objects, Offers: offers(head.Cluster, prices), Nodes: nodes, Now: now}
+	s := plan.State{Objects: head.Objects, Offers: regionOffers(head.Cluster, prices), Nodes: nodes, Now: now}
 	m := Measured{Nodes: nodes}
 	if m.Outdated, err = plan.Outdated(s); err != nil {
 		return m, err

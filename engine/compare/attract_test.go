@@ -160,7 +160,7 @@ func TestAttraction(t *testing.T) {
 			same := cluster5 + "node_class \"c\" {}\n" + pool("a", tt.a...)
 			base, head := compiledWhole(t, same+tt.before), compiledWhole(t, same+tt.after)
 			now := time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
-			p, err := plan.Diff(t.Context(), stateOf(base, offers(base.Cluster, prices), prices, now), stateOf(head, offers(head.Cluster, prices), prices, now))
+			p, err := plan.Diff(t.Context(), stateOf(base, regionOffers(base.Cluster, prices), prices, now), stateOf(head, regionOffers(head.Cluster, prices), prices, now))
 			if err != nil {
 				t.Fatal(err)
 			}

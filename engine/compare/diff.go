@@ -25,8 +25,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Revisions plans the change from base to head with the prices of a catalogue, and the budgets from a given time on. Both
-// must have compiled without errors. An empty Result is a directory that does not exist.
+// Revisions plans the change from base to head with the prices of a catalogue, and the budgets from a given time on.
+// Both must have compiled without errors. An empty Result is a directory that does not exist.
 func Revisions(ctx context.Context, base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
 	return RevisionsAmong(ctx, base, head, nil, prices, now)
 }
@@ -46,16 +46,17 @@ func RevisionsAmong(ctx context.Context, base, head compile.Result, nodes []plan
 // statesOf returns the states before and after a change of a configuration.
 func statesOf(base, head compile.Result, prices *catalog.Catalog, now time.Time) (before, after plan.State, err error) {
 	head.Objects, err = Applied(base.Objects, head.Objects)
-	sold := offers(head.Cluster, prices)
+	sold := regionOffers(head.Cluster, prices)
 	after = stateOf(head, sold, prices, now)
 	if base.Cluster != head.Cluster {
-		sold = offers(base.Cluster, prices)
+		sold = regionOffers(base.Cluster, prices)
 	}
 	return stateOf(base, sold, prices, now), after, err
 }
 
-// Applied returns the objects of head as they are after an apply to those of base. A field with an equal value in another
-// spelling keeps its spelling, and an empty list that is no longer written stays: package plan compares values literally.
+// Applied returns the objects of head as they are after an apply to those of base. A field with an equal value in
+// another spelling keeps its spelling, and an empty list that is no longer written stays: package plan compares
+// values literally.
 func Applied(base, head []config.Object) ([]config.Object, error) {
 	validator := kube.BuiltinValidator()
 	before := plan.ByKey(base)
@@ -67,9 +68,9 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 		if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) {
 			return
 		}
-		if loses(was.Manifest, o.Manifest) {
+		if losesValue(was.Manifest, o.Manifest) {
 			failures[i] = loop.Try(slog.Default(), func() (err error) {
-				head[i].Defaulted, err = predicted(validator, was.Manifest, o.Manifest)
+				head[i].Defaulted, err = predictApply(validator, was.Manifest, o.Manifest)
 				return err
 			})
 		} else { // the result is the manifest, and predicting it takes a millisecond
@@ -82,8 +83,8 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 	return head, nil
 }
 
-// predicted returns the result of applying a manifest to an object that another manifest created.
-func predicted(validator *kube.Validator, was, now map[string]any) (map[string]any, error) {
+// predictApply returns the result of applying a manifest to an object that another manifest created.
+func predictApply(validator *kube.Validator, was, now map[string]any) (map[string]any, error) {
 	live, _, err := validator.Predict(nil, was)
 	if err != nil {
 		return nil, err
@@ -92,22 +93,22 @@ func predicted(validator *kube.Validator, was, now map[string]any) (map[string]a
 	return after, err
 }
 
-// loses reports whether a value has lost a field or an element. A null, which removes a field, is a loss, and an empty map may
-// be one.
-func loses(was, now any) bool {
+// losesValue reports whether a value has lost a field or an element. A null, which removes a field, is a loss, and an
+// empty map may be one.
+func losesValue(was, now any) bool {
 	fields, isMap := now.(map[string]any)
 	if now == nil || isMap && len(fields) == 0 {
 		return true
 	}
 	for _, value := range fields {
-		if loses(nil, value) {
+		if losesValue(nil, value) {
 			return true
 		}
 	}
 	switch old := was.(type) {
 	case map[string]any:
 		for key, value := range old {
-			if kept, has := fields[key]; !has || loses(value, kept) {
+			if kept, has := fields[key]; !has || losesValue(value, kept) {
 				return true
 			}
 		}
@@ -137,8 +138,8 @@ func stateOf(c compile.Result, sold []plan.Offer, prices *catalog.Catalog, now t
 	}
 }
 
-// Prices returns the monthly prices of plan types in the region of a cluster, even of sold out ones. Its result is false
-// for a plan type whose price is unknown.
+// Prices returns the monthly prices of plan types in the region of a cluster, even of sold out ones. Its result is
+// false for a plan type whose price is unknown.
 func Prices(cluster config.Cluster, prices *catalog.Catalog) func(string) (catalog.Money, bool) {
 	return func(planType string) (catalog.Money, bool) {
 		sold, known := prices.Price(planType, cluster.Region)
@@ -149,7 +150,7 @@ func Prices(cluster config.Cluster, prices *catalog.Catalog) func(string) (catal
 // offersFor returns the plan types that the cluster's region sells, and those that pools require by name and that
 // are on no price list, with an unknown price.
 func offersFor(c compile.Result, prices *catalog.Catalog) []plan.Offer {
-	return withNamed(offers(c.Cluster, prices), c, prices)
+	return withNamed(regionOffers(c.Cluster, prices), c, prices)
 }
 
 func withNamed(sold []plan.Offer, c compile.Result, prices *catalog.Catalog) []plan.Offer {
@@ -163,8 +164,8 @@ func withNamed(sold []plan.Offer, c compile.Result, prices *catalog.Catalog) []p
 	return all
 }
 
-// offers returns the plan types that the cluster's region sells.
-func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
+// regionOffers returns the plan types that the cluster's region sells.
+func regionOffers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard))).WithGPUs(cluster.GPUPlans)
 	types := instancetype.New(prices, cluster.Region, tier)
 	var offers []plan.Offer

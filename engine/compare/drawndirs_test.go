@@ -79,7 +79,8 @@ func (d directoryDraw) may(share float64, text string) string {
 	return ""
 }
 
-// pair is a directory and a change of it, or of most of it. Some pools leave with a removed block, are moved, or are imported.
+// pair is a directory and a change of it, or of most of it. Some pools leave with a removed block, are moved, or are
+// imported.
 func (d directoryDraw) pair() (base, head string) {
 	names := []string{"w", "x", "y", "z"}
 	was, is, removed, moved := map[string]string{}, map[string]string{}, map[string]bool{}, map[string]bool{}

@@ -216,8 +216,8 @@ func TestGuards(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			base, head := compiled(t, tt.base), compiled(t, tt.head)
-			before := stateOf(base, offers(base.Cluster, prices), prices, friday)
-			after := stateOf(head, offers(head.Cluster, prices), prices, friday)
+			before := stateOf(base, regionOffers(base.Cluster, prices), prices, friday)
+			after := stateOf(head, regionOffers(head.Cluster, prices), prices, friday)
 			before.Nodes, after.Nodes = stamped(t, tt.nodes, base), stamped(t, tt.nodes, base)
 			p, err := plan.Diff(t.Context(), before, after)
 			if err != nil {

@@ -52,7 +52,7 @@ func Hold(nodes []plan.Node, changes []plan.Change, found clusters.Snapshot, now
 	held := make([]plan.Node, len(nodes))
 	for i, n := range nodes {
 		if machine := byName[n.Node]; machine != nil {
-			n.Deleting = n.Deleting || !ready(machine)
+			n.Deleting = n.Deleting || !isNodeReady(machine)
 			_, looped := machine.Annotations[limits.AnnotationHeld]
 			switch kept := machine.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"; {
 			case kept && looped:

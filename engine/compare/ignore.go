@@ -14,8 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Without returns a configuration without the fields that others have set and own, and reports whether there were any. It
-// does not change its arguments.
+// Without returns a configuration without the fields that others have set and own, and reports whether there were
+// any. It does not change its arguments.
 func Without(head compile.Result, drift []plan.Drift,
 	ignore func(plan.Drift) bool) (without compile.Result, found bool) {
 	if ignore == nil {

@@ -1,6 +1,6 @@
-// Package compare reads two states of a configuration, or a configuration and a cluster, and computes the plan between them
-// with package plan. A cluster is a View: the live cluster, which is only listed, or a Snapshot of it. A plan can be saved,
-// and checked against the cluster before it is applied.
+// Package compare reads two states of a configuration, or a configuration and a cluster, and computes the plan
+// between them with package plan. A cluster is a View: the live cluster, which is only listed, or a Snapshot of it. A
+// plan can be saved, and checked against the cluster before it is applied.
 //
 // The package changes nothing in a cluster and prints nothing.
 package compare
@@ -38,7 +38,8 @@ type LiveOptions struct {
 	Base   compile.Result
 	Prices *catalog.Catalog
 	Now    time.Time
-	// Prune adds objects to the plan that were applied from an earlier state of the configuration and are no longer in it.
+	// Prune adds objects to the plan that were applied from an earlier state of the configuration and are no longer
+	// in it.
 	Prune bool
 	// Keeps reports whether such an object is left as it is, and is not in the plan; nil
 	// for none.
@@ -51,7 +52,8 @@ type LiveOptions struct {
 	DryRun DryRun
 	// Ignore reports whether others own a field, so that the configuration no longer sets it; nil for none.
 	Ignore func(plan.Drift) bool
-	// Market has the prices by which Karpenter moves nodes; nil for Prices. A repository could pin others to hide moves.
+	// Market has the prices by which Karpenter moves nodes; nil for Prices. A repository could pin others to hide
+	// moves.
 	Market *catalog.Catalog
 	// Turn limits how many simulations run at a time; nil for no limit.
 	Turn Turn
@@ -67,22 +69,22 @@ type Comparison struct {
 	Condemned []Target
 }
 
-// Live plans to apply head to a cluster: the changes of objects, field by field as by server-side apply, the effect on each
-// node, and the drift. It only reads the cluster.
+// Live plans to apply head to a cluster: the changes of objects, field by field as by server-side apply, the effect
+// on each node, and the drift. It only reads the cluster.
 func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptions) (Comparison, error) {
 	linode.Register()
-	objects, nodes, notes, err := read(ctx, head, cluster, true)
+	objects, nodes, notes, err := readLive(ctx, head, cluster, true)
 	if err != nil {
 		return Comparison{}, err
 	}
-	live := index(objects)
-	drift, err := drifts(opts.Base, head, live)
+	live := indexByKey(objects)
+	drift, err := findDrift(opts.Base, head, live)
 	if err != nil {
 		return Comparison{}, err
 	}
 	if without, found := Without(head, drift, opts.Ignore); found {
 		head = without
-		if drift, err = drifts(opts.Base, head, live); err != nil {
+		if drift, err = findDrift(opts.Base, head, live); err != nil {
 			return Comparison{}, err
 		}
 	}
@@ -130,7 +132,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		over = nil
 	}
 	before.Objects = append(before.Objects, over...)
-	before.Others = undeclared(objects, nodes, before, after)
+	before.Others = undeclaredPools(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
 		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn}, notes)
@@ -148,8 +150,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	return found, err
 }
 
-// drifts returns the differences of live objects from a configuration.
-func drifts(base, head compile.Result, live map[manifest.Key]map[string]any) ([]plan.Drift, error) {
+// findDrift returns the differences of live objects from a configuration.
+func findDrift(base, head compile.Result, live map[manifest.Key]map[string]any) ([]plan.Drift, error) {
 	return plan.Drifts(base.Objects, spelledAs(head.Objects, live), live, kube.FieldManager)
 }
 
@@ -164,7 +166,7 @@ func addUpgrades(p *plan.Plan, head compile.Result, live map[manifest.Key]map[st
 func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, prices *catalog.Catalog,
 	now time.Time) (plan.Plan, error) {
 	linode.Register()
-	objects, nodes, notes, err := read(ctx, head, cluster, false)
+	objects, nodes, notes, err := readLive(ctx, head, cluster, false)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -173,21 +175,22 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 		return plan.Plan{}, err
 	}
 	before.Nodes, after.Nodes = nodes, nodes
-	before.Others = append(undeclared(objects, nodes, before), undeclaredClasses(objects, before)...)
-	after.Others = undeclared(objects, nodes, before, after)
-	live := index(objects)
+	before.Others = append(undeclaredPools(objects, nodes, before), undeclaredClasses(objects, before)...)
+	after.Others = undeclaredPools(objects, nodes, before, after)
+	live := indexByKey(objects)
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
 		simulated{cluster: head.Cluster, prices: prices}, notes)
 	if err != nil {
 		return p, err
 	}
-	p.Drift, err = drifts(base, head, live)
+	p.Drift, err = findDrift(base, head, live)
 	addUpgrades(&p, head, live)
 	return p, err
 }
 
-// diff compares two states with the nodes of a cluster. It reads pods, to find what holds nodes and which pods depend on
-// labels that change in place, only if nodes are rolled by this change or an earlier one, or labels change in place.
+// diff compares two states with the nodes of a cluster. It reads pods, to find what holds nodes and which pods depend
+// on labels that change in place, only if nodes are rolled by this change or an earlier one, or labels change in
+// place.
 func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View, by simulated,
 	notes []string) (plan.Plan, error) {
 	p, err := plan.Diff(ctx, before, after)
@@ -211,7 +214,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 	}
 	p.Notes = append(p.Notes, notes...)
 	p.Rolling = plan.UnderWay(p.Rolling)
-	if len(p.Rolling) == 0 && !moves(p.Summary()) && !relabels(p) {
+	if len(p.Rolling) == 0 && !movesNodes(p.Summary()) && !relabelsNodes(p) {
 		return p, nil
 	}
 	held, more, err := cluster.Holds(ctx, withRemovals(p, after.Nodes), p.Changes, after.Now)
@@ -219,7 +222,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		return p, err
 	}
 	after.Nodes, now.Nodes = held, held
-	p.Notes = slices.Concat(p.Notes, more, selected(p, held))
+	p.Notes = slices.Concat(p.Notes, more, notesOnSelectedPods(p, held))
 	if p.Rolling, err = plan.Rolls(now); err != nil {
 		return p, err
 	}
@@ -227,18 +230,18 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 	return p, p.SetImpact(ctx, before, after)
 }
 
-// moves reports whether nodes are replaced or drained.
-func moves(s plan.Summary) bool { return s.NodesRolled.Nodes+s.NodesDrained.Nodes > 0 }
+// movesNodes reports whether nodes are replaced or drained.
+func movesNodes(s plan.Summary) bool { return s.NodesRolled.Nodes+s.NodesDrained.Nodes > 0 }
 
-// relabels reports whether labels of existing nodes change in place.
-func relabels(p plan.Plan) bool {
+// relabelsNodes reports whether labels of existing nodes change in place.
+func relabelsNodes(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
 		return c.Impact != nil && c.Impact.Of > 0 && len(c.LabelsInPlace()) > 0
 	})
 }
 
-// selected returns notes about pods on nodes whose placement depends on labels that change in place.
-func selected(p plan.Plan, nodes []plan.Node) (notes []string) {
+// notesOnSelectedPods returns notes about pods on nodes whose placement depends on labels that change in place.
+func notesOnSelectedPods(p plan.Plan, nodes []plan.Node) (notes []string) {
 	for _, c := range p.Changes {
 		for _, key := range c.LabelsInPlace() {
 			var workloads []string
@@ -272,9 +275,9 @@ func selected(p plan.Plan, nodes []plan.Node) (notes []string) {
 // mostSelected is how many workloads a note about a label names.
 const mostSelected = 10
 
-// read lists nodes, and the objects of the kinds in head or of all kinds; pools even if head has only classes. If the user
-// may not list a kind that head does not have, that is not an error.
-func read(ctx context.Context, head compile.Result, cluster View,
+// readLive lists nodes, and the objects of the kinds in head or of all kinds; pools even if head has only classes. If
+// the user may not list a kind that head does not have, that is not an error.
+func readLive(ctx context.Context, head compile.Result, cluster View,
 	all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
 	needed := map[schemas.Object]bool{}
 	for _, o := range head.Objects {
@@ -307,8 +310,8 @@ func read(ctx context.Context, head compile.Result, cluster View,
 	return slices.Concat(lists...), nodes, notes, cmp.Or(errs...)
 }
 
-// withoutCopies leaves out objects that others have applied with the label, such as copies by kubectl: the label alone does
-// not prove ownership. An object without field managers, as in a snapshot, counts as ours.
+// withoutCopies leaves out objects that others have applied with the label, such as copies by kubectl: the label
+// alone does not prove ownership. An object without field managers, as in a snapshot, counts as ours.
 func withoutCopies(over []config.Object) (ours []config.Object, notes []string) {
 	for _, o := range over {
 		if _, managed := manifest.Lookup(o.Manifest, "metadata", "managedFields"); managed && !kube.Applied(o.Manifest) {
@@ -358,18 +361,18 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 
 // Rolling returns how far the nodes of each pool of head match the live pool and its class.
 func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling, error) {
-	objects, nodes, _, err := read(ctx, head, in, false)
+	objects, nodes, _, err := readLive(ctx, head, in, false)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Rolls(plan.State{Objects: liveOf(head, index(objects)), Nodes: nodes})
+	return plan.Rolls(plan.State{Objects: liveOf(head, indexByKey(objects)), Nodes: nodes})
 }
 
 // UnderWay returns the pools of head with nodes that are still to be replaced or have not joined, with their holds,
 // and notes about what could not be read.
 func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog.Catalog,
 	now time.Time) ([]plan.Rolling, []string, error) {
-	objects, nodes, notes, err := read(ctx, head, in, false)
+	objects, nodes, notes, err := readLive(ctx, head, in, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -378,7 +381,7 @@ func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog
 		return nil, nil, err
 	}
 	all, err := plan.Rolls(plan.State{
-		Objects: liveOf(head, index(objects)), Offers: offers(head.Cluster, prices), Nodes: held, Now: now,
+		Objects: liveOf(head, indexByKey(objects)), Offers: regionOffers(head.Cluster, prices), Nodes: held, Now: now,
 	})
 	return plan.UnderWay(all), append(notes, more...), err
 }
@@ -395,8 +398,8 @@ func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects 
 }
 
 // Guard evaluates the guards and policies of the last applied configuration, and adds their verdicts to the plan. A
-// permission is the name of a guard and the address that it is given for, as in max_deleted_pools:pool.web. A permission
-// that is not needed is an error, as is one that names nothing.
+// permission is the name of a guard and the address that it is given for, as in max_deleted_pools:pool.web. A
+// permission that is not needed is an error, as is one that names nothing.
 func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permissions []string) error {
 	verdicts, err := p.Judge(plan.Bounds{
 		Guards: lastApplied.Guards, Before: len(lastApplied.Objects), After: len(head.Objects),
@@ -409,7 +412,7 @@ func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permis
 	return p.Allow(permissions)
 }
 
-func index(objects []map[string]any) map[manifest.Key]map[string]any {
+func indexByKey(objects []map[string]any) map[manifest.Key]map[string]any {
 	m := make(map[manifest.Key]map[string]any, len(objects))
 	for _, o := range objects {
 		m[manifest.KeyOf(o)] = o

@@ -461,8 +461,8 @@ func TestUnknownPriceIsNotZero(t *testing.T) {
 	}
 }
 
-// TestKnownMovesCountWhatGoesSooner: if it is known that Karpenter moves no node only after a change, wider requirements
-// count none, and settings by which nodes go sooner count all.
+// TestKnownMovesCountWhatGoesSooner: if it is known that Karpenter moves no node only after a change, wider
+// requirements count none, and settings by which nodes go sooner count all.
 func TestKnownMovesCountWhatGoesSooner(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {

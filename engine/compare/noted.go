@@ -33,22 +33,22 @@ func writtenDown(obj map[string]any) note {
 	return note{id: id, label: label, in: in}
 }
 
-// noted returns the notes of a cluster's controllers, which are next to their Leases. Before the first apply they
+// readNotes returns the notes of a cluster's controllers, which are next to their Leases. Before the first apply they
 // are the only information about the identity. If the user may not read them, it returns none, without an error.
-func noted(ctx context.Context, in Asked) (notes []note, err error) {
+func readNotes(ctx context.Context, in Asked) (notes []note, err error) {
 	if in == nil {
 		return nil, nil
 	}
 	all, err := clusters.Controllers(ctx, in, time.Time{})
 	if err != nil {
-		return nil, unread(err)
+		return nil, withoutForbidden(err)
 	}
 	for _, c := range slices.DeleteFunc(all, func(c clusters.Controller) bool { return !c.MakesNodes() }) {
 		obj, err := in.Get(ctx, map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"namespace": c.Namespace, "name": linodev1alpha1.ConfigMapCluster},
 		})
-		if err = unread(err); err != nil {
+		if err = withoutForbidden(err); err != nil {
 			return nil, err
 		}
 		if obj != nil {
@@ -60,8 +60,8 @@ func noted(ctx context.Context, in Asked) (notes []note, err error) {
 	return notes, nil
 }
 
-// unread drops errors about missing permissions.
-func unread(err error) error {
+// withoutForbidden drops errors about missing permissions.
+func withoutForbidden(err error) error {
 	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 		return nil
 	}

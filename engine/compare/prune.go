@@ -14,8 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// addRemovals adds to a comparison the left-over pools with nodes to drain, with the marks of their removal: those whose
-// removal starts, and draining pools whose marks have to be updated. The node classes of both stay.
+// addRemovals adds to a comparison the left-over pools with nodes to drain, with the marks of their removal: those
+// whose removal starts, and draining pools whose marks have to be updated. The node classes of both stay.
 func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, nodes []plan.Node, by *applies,
 	now time.Time) error {
 	changes := c.Plan.ByKey()
@@ -90,8 +90,8 @@ func removingPools(objects []map[string]any, head compile.Result) (pools []confi
 	return pools
 }
 
-// Released returns the last state of an object that lkeplan stops managing: without marks that keep a pool from creating or
-// replacing nodes. It is nil if the object has none.
+// Released returns the last state of an object that lkeplan stops managing: without marks that keep a pool from
+// creating or replacing nodes. It is nil if the object has none.
 func Released(live map[string]any) map[string]any {
 	if _, draining := plan.ReadRemoval(live); !draining && !rollout.InFirstWave(live) {
 		return nil

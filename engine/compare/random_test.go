@@ -93,11 +93,11 @@ func TestWhatLosesNothingIsAsItIsWritten(t *testing.T) {
 		after, edits := draw.edited(before)
 		for _, o := range after.Objects {
 			was, existed := plan.ByKey(before.Objects)[o.Key()]
-			if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) || loses(was.Manifest, o.Manifest) {
+			if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) || losesValue(was.Manifest, o.Manifest) {
 				continue
 			}
 			compared++
-			want, err := predicted(validator, was.Manifest, o.Manifest)
+			want, err := predictApply(validator, was.Manifest, o.Manifest)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,9 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// redacted returns an object without the parts that no comparison reads: its status except Kubernetes versions and
+// redactObject returns an object without the parts that no comparison reads: its status except Kubernetes versions and
 // conditions, and annotations, labels and metadata that others have set, which may contain anything.
-func redacted(obj map[string]any, salt string) map[string]any {
+func redactObject(obj map[string]any, salt string) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
 	read := map[string]any{}
 	for _, field := range []string{"kubernetesVersion", "controlPlaneVersion"} {
@@ -42,7 +42,7 @@ func redacted(obj map[string]any, salt string) map[string]any {
 			})
 	}
 	maps.DeleteFunc(metadata, func(field string, _ any) bool { return !slices.Contains(kept, field) })
-	owners(managed, salt)
+	redactOwners(managed, salt)
 	return obj
 }
 
@@ -70,8 +70,9 @@ var readKeys = []string{
 var kept = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
 	"deletionTimestamp", "labels", "annotations", "managedFields"}
 
-// owners keeps from managed fields only those of the spec, which the spec itself names, and only well-known managers.
-func owners(managed []any, salt string) {
+// redactOwners keeps from managed fields only those of the spec, which the spec itself names, and only well-known
+// managers.
+func redactOwners(managed []any, salt string) {
 	for _, e := range managed {
 		entry, _ := e.(map[string]any)
 		manager, _ := entry["manager"].(string)
@@ -130,21 +131,21 @@ func (s Snapshot) chosen() map[string]bool {
 var domains = []string{"karpenter.sh", "karpenter.k8s.linode", "kubernetes.io", "node.kubernetes.io",
 	"topology.kubernetes.io", "lkeplan.dev"}
 
-// known reports whether Kubernetes or Karpenter define a label or an annotation.
-func known(name string) bool {
+// isKnownKey reports whether Kubernetes or Karpenter define a label or an annotation.
+func isKnownKey(name string) bool {
 	domain, _, _ := strings.Cut(name, "/")
 	return slices.Contains(domains, domain)
 }
 
-// anonymous removes the names of pods that hold a node, and the labels and annotations that Karpenter does not compare. A
-// PodDisruptionBudget has the same hash as in the shapes.
-func anonymous(nodes []plan.Node, chosen map[string]bool, salt string) []plan.Node {
+// redactNodes removes the names of pods that hold a node, and the labels and annotations that Karpenter does not
+// compare. A PodDisruptionBudget has the same hash as in the shapes.
+func redactNodes(nodes []plan.Node, chosen map[string]bool, salt string) []plan.Node {
 	for i := range nodes {
 		n := &nodes[i]
 		n.Annotations, n.Labels, n.Holds = maps.Clone(n.Annotations), maps.Clone(n.Labels), slices.Clone(n.Holds)
 		n.Selects = nil // names of workloads
-		maps.DeleteFunc(n.Annotations, func(name, _ string) bool { return !known(name) })
-		maps.DeleteFunc(n.Labels, func(name, _ string) bool { return !known(name) && !chosen[name] })
+		maps.DeleteFunc(n.Annotations, func(name, _ string) bool { return !isKnownKey(name) })
+		maps.DeleteFunc(n.Labels, func(name, _ string) bool { return !isKnownKey(name) && !chosen[name] })
 		for j := range n.Holds {
 			switch h := &n.Holds[j]; h.Reason {
 			case plan.HeldByDoNotDisrupt, plan.NoOtherPlace:

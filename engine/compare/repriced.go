@@ -14,13 +14,13 @@ func NameCatalog(p *plan.Plan, base, head compile.Result) {
 	if head.Catalog != nil {
 		p.Catalog = nameOf(head)
 	}
-	p.Repriced = repriced(base, head)
+	p.Repriced = changesCatalog(base, head)
 }
 
 // JudgedBy returns the catalogue for the costs of a change: that of the head, or catalog.Stricter if the change
 // alters the catalogue. So a change cannot alter the prices and sizes with which guards and policies evaluate it.
 func JudgedBy(base, head compile.Result, after *catalog.Catalog) (*catalog.Catalog, error) {
-	if !repriced(base, head) {
+	if !changesCatalog(base, head) {
 		return after, nil
 	}
 	before, err := base.Prices()
@@ -30,8 +30,8 @@ func JudgedBy(base, head compile.Result, after *catalog.Catalog) (*catalog.Catal
 	return catalog.Stricter(before, after)
 }
 
-// repriced reports whether a change alters the catalogue. A directory that does not exist has none.
-func repriced(base, head compile.Result) bool {
+// changesCatalog reports whether a change alters the catalogue. A directory that does not exist has none.
+func changesCatalog(base, head compile.Result) bool {
 	return base.Cluster != (config.Cluster{}) && head.Cluster != (config.Cluster{}) &&
 		(nameOf(base) != nameOf(head) || !reflect.DeepEqual(base.Catalog, head.Catalog))
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// carried returns a desired object with the live annotation of the revision that rolled its nodes. An apply without
-// the annotation would remove it, and so change each object.
-func carried(desired, live map[string]any) map[string]any {
+// withRolledBy returns a desired object with the live annotation of the revision that rolled its nodes. An apply
+// without the annotation would remove it, and so change each object.
+func withRolledBy(desired, live map[string]any) map[string]any {
 	if note := annotationsOf(live)[manifest.AnnotationRolledBy]; note != "" {
 		return manifest.Annotated(desired, manifest.AnnotationRolledBy, note)
 	}
@@ -42,7 +42,7 @@ func (c *Comparison) sign(by manifest.RolledBy) error {
 			continue
 		}
 		author := by
-		if !rolls(changes[manifest.KeyOf(t.Desired)]) {
+		if !rollsByItself(changes[manifest.KeyOf(t.Desired)]) {
 			author, _ = manifest.ReadRolledBy(annotationsOf(t.Live), before)
 		}
 		note, err := manifest.RolledByNote(author, after)
@@ -54,9 +54,9 @@ func (c *Comparison) sign(by manifest.RolledBy) error {
 	return nil
 }
 
-// rolls reports whether a change creates an object, or replaces nodes through the object itself: a roll by a class is
-// recorded on the class, not on its pools.
-func rolls(c plan.Change) bool {
+// rollsByItself reports whether a change creates an object, or replaces nodes through the object itself: a roll by a
+// class is recorded on the class, not on its pools.
+func rollsByItself(c plan.Change) bool {
 	return c.Action == plan.Create || slices.ContainsFunc(c.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll })
 }
 

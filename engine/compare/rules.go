@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// ruleChanges describe changes of guards, policies, the cluster of the directory and import blocks, which are not visible in
-// objects.
+// ruleChanges describe changes of guards, policies, the cluster of the directory and import blocks, which are not
+// visible in objects.
 func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	if len(before.Files) == 0 || len(after.Files) == 0 { // the directory is new or removed
 		return nil

@@ -19,8 +19,8 @@ type Saved struct {
 	FormatVersion string    `json:"format_version"`
 	Version       string    `json:"lkeplan_version"`
 	Made          time.Time `json:"made"`
-	// Result is the configuration of the plan. Its guards are those of the last applied configuration: no plan is evaluated
-	// with its own guards.
+	// Result is the configuration of the plan. Its guards are those of the last applied configuration: no plan is
+	// evaluated with its own guards.
 	compile.Result
 	Before int `json:"before"` // last applied objects
 	// BaseDirectory is the name of the directory in the base; "" if the base does not have it.
@@ -73,9 +73,10 @@ func ReadSaved(r io.Reader) (Saved, error) {
 	return s, nil
 }
 
-// Judge evaluates the saved guards for the plan as it would be applied now: a freeze may have started, or there may be more
-// nodes. Policies and pods were evaluated when the plan was created; a refusal of a policy stays, unless a permission lifted
-// it. Saved permissions hold for the number of nodes that the plan touched then: more nodes need another permission.
+// Judge evaluates the saved guards for the plan as it would be applied now: a freeze may have started, or there may
+// be more nodes. Policies and pods were evaluated when the plan was created; a refusal of a policy stays, unless a
+// permission lifted it. Saved permissions hold for the number of nodes that the plan touched then: more nodes need
+// another permission.
 func (s Saved) Judge(now *plan.Plan, permissions []string) error {
 	now.Workloads = s.Plan.Workloads
 	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Objects)})
@@ -106,13 +107,13 @@ func (e StaleError) Error() string {
 	return "the cluster has changed since the plan was created, so nothing is applied; create a new plan"
 }
 
-// Fresh compares the saved plan with a new one. Changes that an interrupted run has already applied are fine; for any other
-// difference the error is a StaleError.
+// Fresh compares the saved plan with a new one. Changes that an interrupted run has already applied are fine; for any
+// other difference the error is a StaleError.
 func (s Saved) Fresh(now plan.Plan) error {
 	planned := s.Plan.ByKey()
 	var e StaleError
 	for _, c := range now.Changes {
-		if reason := staleness(planned[c.Key()], c); reason != "" {
+		if reason := describeStale(planned[c.Key()], c); reason != "" {
 			e.Reasons = append(e.Reasons, fmt.Sprintf("%s: %s", c.Key(), reason))
 		}
 	}
@@ -122,32 +123,32 @@ func (s Saved) Fresh(now plan.Plan) error {
 	return nil
 }
 
-// staleness describes how an object differs from the plan; "" if it does not.
-func staleness(planned, now plan.Change) string {
+// describeStale describes how an object differs from the plan; "" if it does not.
+func describeStale(planned, now plan.Change) string {
 	switch {
 	case now.Action == plan.Keep && len(now.Conflicts) == 0:
 		return "" // only its address or class has changed
 	case now.Action == plan.Create && planned.Action != plan.Create:
 		return "it has been deleted"
 	case planned.Action == "":
-		return "it needed no change when the plan was created, and needs one now" + difference(plan.Change{}, now)
+		return "it needed no change when the plan was created, and needs one now" + firstDifference(plan.Change{}, now)
 	case planned.Action != now.Action && planned.Action == plan.Create:
 		return "it did not exist, and has been created"
 	case planned.Action != now.Action:
-		return fmt.Sprintf("it would %s when the plan was created, and would %s now", becomes(planned.Action), becomes(now.Action))
+		return fmt.Sprintf("it would %s when the plan was created, and would %s now", actionText(planned.Action), actionText(now.Action))
 	case planned.UID != now.UID:
 		return "it has been deleted and created again"
 	case now.Action == plan.Delete && now.Prune == plan.RemoveAtOnce && now.Effect == plan.DeleteNodes && planned.Prune != now.Prune:
 		return "it would drain its nodes first, and would be deleted immediately now"
 	}
-	if text := difference(planned, now); text != "" {
+	if text := firstDifference(planned, now); text != "" {
 		return "it has changed" + text
 	}
 	return ""
 }
 
-// becomes returns the action on an object, after "it would".
-func becomes(a plan.Action) string {
+// actionText returns the action on an object, after "it would".
+func actionText(a plan.Action) string {
 	switch a {
 	case plan.Create:
 		return "be created"
@@ -161,8 +162,8 @@ func becomes(a plan.Action) string {
 	return "not be changed"
 }
 
-// difference names the first field that changes in a different way.
-func difference(planned, now plan.Change) string {
+// firstDifference names the first field that changes in a different way.
+func firstDifference(planned, now plan.Change) string {
 	before := map[string]plan.Field{}
 	for _, f := range planned.Fields {
 		before[f.Path] = f

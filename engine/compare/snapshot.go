@@ -29,14 +29,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Snapshot is the state of a cluster that a comparison reads, for pull requests that must not access the cluster. It has no
-// Secrets. Of pods it has only how many of them and of PodDisruptionBudgets hold a node, and their shapes: what determines
-// where they are scheduled, with hashes instead of names, and on which nodes they run.
+// A Snapshot is the state of a cluster that a comparison reads, for pull requests that must not access the cluster.
+// It has no Secrets. Of pods it has only how many of them and of PodDisruptionBudgets hold a node, and their shapes:
+// what determines where they are scheduled, with hashes instead of names, and on which nodes they run.
 type Snapshot struct {
 	FormatVersion string    `json:"format_version"`
 	Taken         time.Time `json:"taken"`
-	// Cluster is the id and the label of the LKE cluster, and Region its region, if the controller has written them on its
-	// LinodeNodeClasses.
+	// Cluster is the id and the label of the LKE cluster, and Region its region, if the controller has written them
+	// on its LinodeNodeClasses.
 	Cluster string           `json:"cluster,omitempty"`
 	Region  string           `json:"region,omitempty"`
 	Objects []map[string]any `json:"objects"`
@@ -71,7 +71,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 			return s, err
 		}
 		for _, obj := range objects {
-			s.Objects = append(s.Objects, redacted(obj, s.salt()))
+			s.Objects = append(s.Objects, redactObject(obj, s.salt()))
 		}
 	}
 	nodes, err := cluster.Nodes(ctx)
@@ -82,7 +82,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	s.Nodes = append([]plan.Node{}, anonymous(held, s.chosen(), s.salt())...) // written as a list, even if it is empty
+	s.Nodes = append([]plan.Node{}, redactNodes(held, s.chosen(), s.salt())...) // written as a list, even if it is empty
 	s.Notes = slices.Concat(s.Notes, cluster.Notes(), notes)
 	s.place()
 	found, err := Shapes(ctx, cluster)
@@ -226,8 +226,8 @@ func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 	return s.Shapes.Readable(s.salt(), words), nil
 }
 
-// leaveOut removes pods that no simulation can read from a snapshot, with a note: API servers accept values that Karpenter and
-// this program reject, such as Gt with a number of twenty digits. The other pods are still simulated.
+// leaveOut removes pods that no simulation can read from a snapshot, with a note: API servers accept values that
+// Karpenter and this program reject, such as Gt with a number of twenty digits. The other pods are still simulated.
 func (s *Snapshot) leaveOut() {
 	if s.Shapes == nil {
 		return
@@ -246,8 +246,8 @@ func (s *Snapshot) leaveOut() {
 	}
 }
 
-// Shapes lists the pods of a cluster, with what determines where they are scheduled, and the nodes that they run on. It also has
-// the objects to which the buffers of the cluster and some others refer.
+// Shapes lists the pods of a cluster, with what determines where they are scheduled, and the nodes that they run on.
+// It also has the objects to which the buffers of the cluster and some others refer.
 func Shapes(ctx context.Context, cluster View, buffers ...map[string]any) (workload.Shapes, error) {
 	existing, refused := cluster.Objects(ctx, *schemas.Buffer.Object)
 	var templates []simulate.Template

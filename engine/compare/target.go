@@ -21,8 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// DryRun returns the object that an API server would store for a server-side apply of a desired object, and the conflicts.
-// The error is kube.ErrMayNotApply if the user has no permission for that. Cluster.DryRun of package kube is one.
+// DryRun returns the object that an API server would store for a server-side apply of a desired object, and the
+// conflicts. The error is kube.ErrMayNotApply if the user has no permission for that. Cluster.DryRun of package kube
+// is one.
 type DryRun func(ctx context.Context, desired map[string]any) (stored map[string]any, conflicts []manifest.Conflict,
 	err error)
 
@@ -38,8 +39,8 @@ type Target struct {
 	conflicts []plan.Conflict
 }
 
-// Judged returns an error if applying the targets would make a change that is not in the plan: guards, windows and policies
-// have not seen it, so nothing may be applied. The error means a bug in lkeplan.
+// Judged returns an error if applying the targets would make a change that is not in the plan: guards, windows and
+// policies have not seen it, so nothing may be applied. The error means a bug in lkeplan.
 func (c Comparison) Judged() error {
 	changes := c.Plan.ByKey()
 	var unjudged []string
@@ -135,7 +136,7 @@ func targetOf(ctx context.Context, head, base compile.Result, o config.Object, l
 	if other := originOf(live); sameButUnknown(other, head.Origin()) && strings.Contains(other, "@") {
 		head.Directory = other // an apply from a shallow clone does not change it
 	}
-	t := Target{Desired: carried(kube.Spelled(head.Labelled(o.Manifest), live), live), Live: live}
+	t := Target{Desired: withRolledBy(kube.Spelled(head.Labelled(o.Manifest), live), live), Live: live}
 	stored, conflicts, err := by.stored(ctx, live, t.Desired)
 	if err != nil {
 		return t, err
@@ -196,11 +197,11 @@ func keptByDirectory(live, stored map[string]any, head, base compile.Result) []p
 func (t Target) KeepsValues() bool { return sameValues(t.Live, t.stored) }
 
 func sameValues(live, predicted map[string]any) bool {
-	return kube.Same(unowned(live), unowned(predicted))
+	return kube.Same(withoutOwnerMarks(live), withoutOwnerMarks(predicted))
 }
 
-// unowned returns an object without the marks of its owner.
-func unowned(obj map[string]any) map[string]any {
+// withoutOwnerMarks returns an object without the marks of its owner.
+func withoutOwnerMarks(obj map[string]any) map[string]any {
 	obj = maps.Clone(obj)
 	metadata := maps.Clone(manifest.Map(obj, "metadata"))
 	delete(metadata, "managedFields")
@@ -270,8 +271,8 @@ type holder struct {
 	plan.Conflict
 }
 
-// holderOf finds the NodePlan that manages all objects of a directory that exist; nil if there is none, or if a NodePlan
-// compares: it takes objects over from another one.
+// holderOf finds the NodePlan that manages all objects of a directory that exist; nil if there is none, or if a
+// NodePlan compares: it takes objects over from another one.
 func holderOf(head compile.Result, live map[manifest.Key]map[string]any) *holder {
 	if head.Inventory != "" {
 		return nil

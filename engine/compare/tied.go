@@ -75,7 +75,7 @@ func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 
 // noted returns an OtherClusterError if the controller has noted another cluster.
 func (t *tied) noted(ctx context.Context) error {
-	notes, err := noted(ctx, t.tie.Asked)
+	notes, err := readNotes(ctx, t.tie.Asked)
 	for _, n := range notes {
 		if err := n.otherCluster(t.tie); err != nil {
 			return err

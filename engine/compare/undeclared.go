@@ -27,9 +27,9 @@ func undeclaredClasses(live []map[string]any, s plan.State) (classes []config.Ob
 	return classes
 }
 
-// undeclared returns the pools of a cluster that no state declares: the live objects among
+// undeclaredPools returns the pools of a cluster that no state declares: the live objects among
 // them, and those of which only nodes are known, as objects without a spec.
-func undeclared(live []map[string]any, nodes []plan.Node, states ...plan.State) (others []config.Object) {
+func undeclaredPools(live []map[string]any, nodes []plan.Node, states ...plan.State) (others []config.Object) {
 	known := map[manifest.Key]bool{}
 	for _, s := range states {
 		for _, o := range s.Objects {

@@ -297,7 +297,7 @@ func TestASnapshotKeepsNothingElseOfAStatus(t *testing.T) {
 	obj := map[string]any{"kind": "LinodeNodeClass", "metadata": map[string]any{"name": "a"}, "status": map[string]any{
 		"kubernetesVersion": "1.33", "controlPlaneVersion": "1.34", "conditions": []any{"secret"}, "outdatedNodes": int64(3)}}
 	want := map[string]any{"kubernetesVersion": "1.33", "controlPlaneVersion": "1.34"}
-	if diff := gocmp.Diff(want, manifest.Map(redacted(obj, "salt"), "status")); diff != "" {
+	if diff := gocmp.Diff(want, manifest.Map(redactObject(obj, "salt"), "status")); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }

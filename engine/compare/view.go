@@ -60,7 +60,8 @@ func (l *live) Nodes(ctx context.Context) ([]plan.Node, error) {
 	return NodesOf(claims, read.Nodes), err
 }
 
-// NodesOf converts NodeClaims for a plan, without holds. The result shares labels and annotations with claims and nodes.
+// NodesOf converts NodeClaims for a plan, without holds. The result shares labels and annotations with claims and
+// nodes.
 func NodesOf(claims []*karpv1.NodeClaim, machines []*corev1.Node) []plan.Node {
 	joined := make(map[string]*corev1.Node, len(machines))
 	for _, machine := range machines {
@@ -71,14 +72,14 @@ func NodesOf(claims []*karpv1.NodeClaim, machines []*corev1.Node) []plan.Node {
 		nodes[i] = planNode(claim)
 		kubelet := ""
 		if machine := joined[nodes[i].Node]; machine != nil {
-			kubelet, nodes[i].Unready = machine.Status.NodeInfo.KubeletVersion, !ready(machine)
+			kubelet, nodes[i].Unready = machine.Status.NodeInfo.KubeletVersion, !isNodeReady(machine)
 		}
 		nodes[i].Version = nodeclaim.VersionOf(claim, kubelet)
 	}
 	return nodes
 }
 
-func ready(machine *corev1.Node) bool {
+func isNodeReady(machine *corev1.Node) bool {
 	return nodeutils.GetCondition(machine, corev1.NodeReady).Status == corev1.ConditionTrue
 }
 

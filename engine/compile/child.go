@@ -122,7 +122,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	}
 	defer root.Close()
 	if req.IgnoreUndeclared {
-		req.Vars = declared(root.FS(), req)
+		req.Vars = declaredValues(root.FS(), req)
 	}
 	files := observe(root.FS())
 	compiled, diags := observedDir(ctx, files, Options{
@@ -143,9 +143,9 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	return answer, nil
 }
 
-// declared returns the values of the variables that a directory declares. Compiling it reports other
+// declaredValues returns the values of the variables that a directory declares. Compiling it reports other
 // mistakes.
-func declared(fsys fs.FS, req Request) []config.Var {
+func declaredValues(fsys fs.FS, req Request) []config.Var {
 	module, diags := config.Load(fsys, config.Options{Dir: req.Dir})
 	if diags.HasErrors() {
 		return req.Vars

@@ -92,7 +92,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 
 // observedDir is Dir for files that record which of them are read.
 func observedDir(ctx context.Context, files *observed, opts Options) (Result, hcl.Diagnostics) {
-	result, diags := dir(ctx, files, opts)
+	result, diags := compileDir(ctx, files, opts)
 	if unreadable := files.unreadable(); unreadable != nil {
 		return result, unreadable
 	}
@@ -147,11 +147,11 @@ func Pinned(fsys fs.FS, dir string) (pinned *catalog.Catalog, file string, err e
 	return nil, "", nil
 }
 
-// dir is Dir. Bad input must end in a diagnostic: if a library panics, the directory is not compiled.
-func dir(ctx context.Context, fsys fs.FS, opts Options) (result Result, diags hcl.Diagnostics) {
+// compileDir is Dir. Bad input must end in a diagnostic: if a library panics, the directory is not compiled.
+func compileDir(ctx context.Context, fsys fs.FS, opts Options) (result Result, diags hcl.Diagnostics) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			result, diags = Result{}, hcl.Diagnostics{failure("Configuration cannot be compiled", fmt.Errorf(
+			result, diags = Result{}, hcl.Diagnostics{errorDiagnostic("Configuration cannot be compiled", fmt.Errorf(
 				"lkeplan, or a library that it uses, fails for this configuration; this is a bug in lkeplan: please report it "+
 					"with the configuration: %v", cause))}
 		}
@@ -181,13 +181,13 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (result Result, diags hc
 	for i, v := range validate(ctx, validator, result.Objects) {
 		o := &result.Objects[i]
 		invalid[o.Addr] = len(v.errs) > 0
-		diags = append(diags, explain(*o, v.errs)...)
+		diags = append(diags, explainInvalid(*o, v.errs)...)
 		o.Defaulted = v.defaulted
 	}
 	if err := ctx.Err(); err != nil {
-		return result, append(diags, failure("Compilation was stopped", err))
+		return result, append(diags, errorDiagnostic("Compilation was stopped", err))
 	}
-	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, diags)...))...)
+	return result, diag.Append(nil, diag.Sort(append(diags, lintFindings(result, invalid, diags)...))...)
 }
 
 // Files compiles files that are in no directory yet. The error means that they could not be written
@@ -223,7 +223,7 @@ func validate(ctx context.Context, validator *kube.Validator, resources []config
 	return verdicts
 }
 
-func failure(summary string, err error) *hcl.Diagnostic {
+func errorDiagnostic(summary string, err error) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: err.Error() + "."}
 }
 
@@ -235,11 +235,11 @@ func ofModule(o config.Object) string {
 	return fmt.Sprintf(" The object is %s.", o.Addr)
 }
 
-// explain turns the API server's errors about an object into diagnostics at the lines of its fields.
-func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
+// explainInvalid turns the API server's errors about an object into diagnostics at the lines of its fields.
+func explainInvalid(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
 		origin := r.Origins.Find(err.Field)
-		detail := inWords(err, complaint(err))
+		detail := inWords(err, fieldProblem(err))
 		if plain, ok := plainRules[strings.TrimSuffix(detail, ".")]; ok {
 			detail = plain
 		} else if pattern, ok := strings.CutPrefix(detail, "should match "); ok && origin.Arg != nil {
@@ -253,7 +253,8 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	return diags
 }
 
-// plainRules are the messages of CRDs that name fields or terms which a configuration does not have, and what they mean.
+// plainRules are the messages of CRDs that name fields or terms which a configuration does not have, and what they
+// mean.
 var plainRules = map[string]string{
 	"'schedule' must be set with 'duration'": "A budget with a schedule also needs a duration, and a budget with a duration " +
 		"also needs a schedule.",
@@ -281,8 +282,8 @@ var pathPrefix = regexp.MustCompile(`^\S+ in body `)
 // The message of a CEL rule that refers to a missing field starts with this.
 var brokenRule = regexp.MustCompile(`^no such key: \S+ evaluating rule: `)
 
-// complaint explains what is wrong with a field, as a sentence without its subject.
-func complaint(err *field.Error) string {
+// fieldProblem explains what is wrong with a field, as a sentence without its subject.
+func fieldProblem(err *field.Error) string {
 	switch err.Type {
 	case field.ErrorTypeRequired:
 		return "a value is required."

@@ -23,9 +23,9 @@ func (n RuleName) DiagnosticRule() string { return string(n) }
 // embedded is read on first use, once in a process.
 var embedded = sync.OnceValues(catalog.Embedded)
 
-// findings returns the diagnostics of package lint for a directory, with their lines. Warnings are
+// lintFindings returns the diagnostics of package lint for a directory, with their lines. Warnings are
 // only for directories without errors: what is missing because of an error is not intentional.
-func findings(compiled Result, invalid map[config.Addr]bool, diags hcl.Diagnostics) hcl.Diagnostics {
+func lintFindings(compiled Result, invalid map[config.Addr]bool, diags hcl.Diagnostics) hcl.Diagnostics {
 	in := lint.Input{Cluster: compiled.Cluster, Current: compiled.Catalog != nil}
 	in.Catalog, _ = compiled.Prices() // a test reads the built-in one
 	resources := map[config.Addr]config.Object{}
@@ -40,12 +40,12 @@ func findings(compiled Result, invalid map[config.Addr]bool, diags hcl.Diagnosti
 	var found hcl.Diagnostics
 	titles := lint.Titles()
 	for _, f := range lint.Check(in) {
-		found = append(found, diagnostic(f, titles[f.Name], resources, compiled.Files))
+		found = append(found, lintDiagnostic(f, titles[f.Name], resources, compiled.Files))
 	}
 	if in.Partial || found.HasErrors() {
 		return found
 	}
-	return silence(found, compiled.Ignores)
+	return dropIgnored(found, compiled.Ignores)
 }
 
 // Diagnose converts later findings in the objects of a directory into diagnostics, except for those
@@ -56,12 +56,12 @@ func (c Result) Diagnose(found []lint.Finding) (diags hcl.Diagnostics) {
 		objects[o.Addr] = o
 	}
 	for _, f := range found {
-		diags = append(diags, diagnostic(f, titles[f.Name], objects, c.Files))
+		diags = append(diags, lintDiagnostic(f, titles[f.Name], objects, c.Files))
 	}
-	return diag.Append(nil, diag.Sort(silence(diags, c.Ignores))...)
+	return diag.Append(nil, diag.Sort(dropIgnored(diags, c.Ignores))...)
 }
 
-func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object,
+func lintDiagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object,
 	files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError,
@@ -102,8 +102,8 @@ func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 	return nil
 }
 
-// silence drops the warnings that comments silence.
-func silence(found hcl.Diagnostics, ignores []diag.Ignore) hcl.Diagnostics {
+// dropIgnored drops the warnings that comments silence.
+func dropIgnored(found hcl.Diagnostics, ignores []diag.Ignore) hcl.Diagnostics {
 	return slices.DeleteFunc(found, func(d *hcl.Diagnostic) bool {
 		name, _ := d.Extra.(RuleName)
 		return d.Severity == hcl.DiagWarning &&

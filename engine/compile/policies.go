@@ -33,7 +33,7 @@ func verdictOf(policy config.Policy, value cty.Value, nulls map[string]string, g
 	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
 	decided, diags := policy.Evaluate(value, nulls)
 	if !decided {
-		v.Status, v.Detail = plan.Uncounted(guards, about(value)+"nodes or their cost, which are not known without a "+
+		v.Status, v.Detail = plan.Uncounted(guards, unknownParts(value)+"nodes or their cost, which are not known without a "+
 			"cluster. To read them, add --nodes live or --nodes snapshot:FILE.")
 	}
 	for _, d := range diags {
@@ -51,25 +51,25 @@ func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
 	total, current := asked, asked
 	if p.Counted {
-		total = number(p.Nodes)
+		total = numberValue(p.Nodes)
 	}
 	if p.Current != nil {
-		current = dollars(*p.Current)
+		current = dollarsValue(*p.Current)
 	}
 	nodes := map[string]cty.Value{
-		"total": total, "created": number(0), "deleted": countValue(s.NodesDeleted), "rolled": countValue(s.Moved()),
+		"total": total, "created": numberValue(0), "deleted": countValue(s.NodesDeleted), "rolled": countValue(s.Moved()),
 	}
-	ceiling, floor := cty.NullVal(cty.Number), dollars(p.After.Floor)
+	ceiling, floor := cty.NullVal(cty.Number), dollarsValue(p.After.Floor)
 	if p.After.Ceiling.Known() {
-		ceiling = dollars(p.After.Ceiling.Monthly)
+		ceiling = dollarsValue(p.After.Ceiling.Monthly)
 	}
 	if p.After.FloorUnknown {
 		floor = cty.NullVal(cty.Number)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"nodes": cty.ObjectVal(nodes),
-		"objects": cty.ObjectVal(map[string]cty.Value{"created": number(s.Create), "changed": number(s.Update),
-			"deleted": number(s.Delete)}),
+		"objects": cty.ObjectVal(map[string]cty.Value{"created": numberValue(s.Create), "changed": numberValue(s.Update),
+			"deleted": numberValue(s.Delete)}),
 		"cost":            cty.ObjectVal(map[string]cty.Value{"current": current, "floor": floor, "ceiling": ceiling}),
 		schemas.Simulated: simulated(p.Workloads),
 	})
@@ -110,17 +110,17 @@ func NullReasons(p plan.Plan) map[string]string {
 	return why
 }
 
-// about returns the start of a sentence about the unknown parts of a plan that a policy depends on.
-func about(value cty.Value) string {
+// unknownParts returns the start of a sentence about the unknown parts of a plan that a policy depends on.
+func unknownParts(value cty.Value) string {
 	if s := value.GetAttr(schemas.Simulated); !s.IsNull() && !s.GetAttr("unschedulable").IsKnown() {
 		return "The policy depends on pods, of which some may be missing, or on "
 	}
 	return "The policy depends on "
 }
 
-// simulated returns the result of a simulation of pods; null if none were simulated, and unknown if some may
+// simulationValue returns the result of a simulation of pods; null if none were simulated, and unknown if some may
 // be missing.
-func simulated(w *plan.Workloads) cty.Value {
+func simulationValue(w *plan.Workloads) cty.Value {
 	if w == nil {
 		return config.Unsimulated()
 	}
@@ -131,15 +131,15 @@ func simulated(w *plan.Workloads) cty.Value {
 				"buffers": unknown}),
 		})
 	}
-	buffers := dollars(w.After.Buffers)
+	buffers := dollarsValue(w.After.Buffers)
 	if w.After.BuffersUnknown != "" {
 		buffers = cty.NullVal(cty.Number)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
-		"unschedulable": number(w.LostPods()),
+		"unschedulable": numberValue(w.LostPods()),
 		"cost": cty.ObjectVal(map[string]cty.Value{
-			"before": dollars(w.Before.Monthly), "after": dollars(w.After.Monthly),
-			"delta": dollars(w.After.Monthly - w.Before.Monthly), "buffers": buffers,
+			"before": dollarsValue(w.Before.Monthly), "after": dollarsValue(w.After.Monthly),
+			"delta": dollarsValue(w.After.Monthly - w.Before.Monthly), "buffers": buffers,
 		}),
 	})
 }
@@ -148,13 +148,13 @@ func countValue(c plan.Count) cty.Value {
 	if !c.Known {
 		return cty.UnknownVal(cty.Number)
 	}
-	return number(c.Nodes)
+	return numberValue(c.Nodes)
 }
 
-func number(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
+func numberValue(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
 
-// dollars are rounded to the cent, so that they are the same number as in reports.
-func dollars(m catalog.Money) cty.Value {
+// dollarsValue are rounded to the cent, so that they are the same number as in reports.
+func dollarsValue(m catalog.Money) cty.Value {
 	return cty.MustParseNumberVal(strconv.FormatFloat(m.Float64(), 'f', 2, 64))
 }
 

@@ -35,10 +35,10 @@ type account struct {
 	kept     record
 }
 
-// connect returns a client for the Linode API and the cluster that it is for. If Linode does not
+// connectToLinode returns a client for the Linode API and the cluster that it is for. If Linode does not
 // answer or refuses the token, it returns the cluster that an earlier process has recorded:
 // everything works without Linode, except for capacity, which waits.
-func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
+func connectToLinode(ctx context.Context, cfg Config, kept record) (*account, error) {
 	if cfg.Instances {
 		return connectInstances(ctx, cfg, kept)
 	}
@@ -57,7 +57,7 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 		if _, wrong := errors.AsType[wrongSetting](err); wrong {
 			return nil, err
 		}
-		if !known || !passing(err) {
+		if !known || !mayBeTemporary(err) {
 			return nil, api.Explain(err, cfg.LinodeURL)
 		}
 		a.cluster = recorded
@@ -184,8 +184,8 @@ func requireOwnNodes(ctx context.Context, from client.Reader, cluster api.Cluste
 	return other
 }
 
-// passing reports whether an error may be temporary, or may be fixed at Linode.
-func passing(err error) bool {
+// mayBeTemporary reports whether an error may be temporary, or may be fixed at Linode.
+func mayBeTemporary(err error) bool {
 	switch api.ClassOf(err) {
 	case api.ClassUnknown, api.ClassBusy, api.ClassAuth:
 		return true

@@ -62,7 +62,7 @@ func TestRestartWorksWithoutLinode(t *testing.T) {
 				if tt.known {
 					kept.keep(t.Context(), cfg, api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
 				}
-				got, err := connect(t.Context(), cfg, kept)
+				got, err := connectToLinode(t.Context(), cfg, kept)
 				if took := time.Since(began); tt.known && took > 10*time.Second {
 					t.Errorf("a controller that knows its cluster starts after %s", took)
 				}
@@ -119,7 +119,7 @@ func TestOtherClusterIsRefused(t *testing.T) {
 	cfg := Config{LinodeURL: server.URL, LinodeToken: "token", ClusterID: 78, Log: slog.New(slog.DiscardHandler)}
 	kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
 	kept.keep(t.Context(), cfg, api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
-	_, err := connect(t.Context(), cfg, kept)
+	_, err := connectToLinode(t.Context(), cfg, kept)
 	if err == nil || !strings.Contains(err.Error(), "this is LKE cluster 77, according to ConfigMap lkeplan-cluster") {
 		t.Errorf("by the note: %v", err)
 	}

@@ -111,7 +111,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	linodes, err := connect(ctx, cfg, kept)
+	linodes, err := connectToLinode(ctx, cfg, kept)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := addControllers(ctx, mgr, cfg, linodes); err != nil {
 		return err
 	}
-	if err := warm(ctx, mgr.GetCache(), warmed()...); err != nil {
+	if err := fillCache(ctx, mgr.GetCache(), cachedKinds()...); err != nil {
 		return err
 	}
 	return explainManager(mgr.Start(ctx), cfg)
@@ -197,7 +197,7 @@ func newManager(cfg *Config, leading *lease) (manager.Manager, error) {
 	return mgr, nil
 }
 
-func warmed() []client.Object {
+func cachedKinds() []client.Object {
 	return []client.Object{
 		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{},
 		&lkeplanv1alpha1.CapacityLimit{},
@@ -206,9 +206,9 @@ func warmed() []client.Object {
 	}
 }
 
-// warm fills the cache with what the controllers need before they run, so that a standby knows the
+// fillCache fills the cache with what the controllers need before they run, so that a standby knows the
 // cluster when it becomes the leader.
-func warm(ctx context.Context, c cache.Cache, objects ...client.Object) error {
+func fillCache(ctx context.Context, c cache.Cache, objects ...client.Object) error {
 	for _, o := range objects {
 		if _, err := c.GetInformer(ctx, o); err != nil {
 			return fmt.Errorf("watch %T: %w", o, err)
@@ -259,8 +259,8 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 	return nil
 }
 
-// omitBuffers turns the feature gate CapacityBuffer off, with a warning, if the cluster has no such kind: Karpenter's controllers
-// of buffers would end the process after two minutes.
+// omitBuffers turns the feature gate CapacityBuffer off, with a warning, if the cluster has no such kind: Karpenter's
+// controllers of buffers would end the process after two minutes.
 func (cfg *Config) omitBuffers(mapper meta.RESTMapper) error {
 	if !cfg.Karpenter.Gates.CapacityBuffer {
 		return nil
@@ -327,7 +327,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if err := registerMetrics(cfg, inPlace.Metrics()...); err != nil {
 		return err
 	}
-	return register(ctx, mgr, append(how.controllers, inPlace,
+	return registerControllers(ctx, mgr, append(how.controllers, inPlace,
 		&maintenance.Controller{
 			Client: mgr.GetClient(), API: linodes.api, Events: events, Log: cfg.Log,
 			Every: cfg.Timing.WithDefaults().Maintenance, Now: time.Now,

@@ -152,16 +152,16 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		}
 	}
 	for _, c := range all {
-		if err := register(withMoreWorkers(ctx, c), mgr, c); err != nil {
+		if err := registerControllers(withMoreWorkers(ctx, c), mgr, c); err != nil {
 			return nil, err
 		}
 	}
 	return cluster, nil
 }
 
-// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and maintenance,
-// count nodes as staticPools does and wait after a failure, and the controllers that maintain the costs by which it scores
-// moves (karpenter v1.15.0, pkg/controllers/controllers.go).
+// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and
+// maintenance, count nodes as staticPools does and wait after a failure, and the controllers that maintain the costs
+// by which it scores moves (karpenter v1.15.0, pkg/controllers/controllers.go).
 func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, provider cloudprovider.CloudProvider,
 	recorder events.Recorder, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool) []controller.Controller {
 	cluster := c.static.cluster
@@ -216,7 +216,8 @@ func (c claimClient) Create(ctx context.Context, o client.Object, opts ...client
 	return err
 }
 
-// reportRefused writes an event on the NodePool of a NodeClaim that the API server refuses. Karpenter only logs the error.
+// reportRefused writes an event on the NodePool of a NodeClaim that the API server refuses. Karpenter only logs the
+// error.
 func (c claimClient) reportRefused(ctx context.Context, nc *karpv1.NodeClaim, err error) {
 	pool := &karpv1.NodePool{}
 	if c.Client.Get(ctx, client.ObjectKey{Name: nc.Labels[karpv1.NodePoolLabelKey]}, pool) != nil {
@@ -253,7 +254,7 @@ func withMoreWorkers(ctx context.Context, c controller.Controller) context.Conte
 	return options.ToContext(ctx, &more)
 }
 
-func register(ctx context.Context, mgr manager.Manager, all ...controller.Controller) error {
+func registerControllers(ctx context.Context, mgr manager.Manager, all ...controller.Controller) error {
 	for _, c := range all {
 		if err := c.Register(ctx, mgr); err != nil {
 			return fmt.Errorf("register controller %T: %w", c, err)

@@ -27,7 +27,8 @@ var repeated = map[string]slog.Level{
 // forgetAfter is how long a line has to be absent until it counts as a new decision.
 const forgetAfter = 10 * time.Minute
 
-// logHandler is a handler of log lines that leaves one line for each decision: routine and repeated lines become detail.
+// logHandler is a handler of log lines that leaves one line for each decision: routine and repeated lines become
+// detail.
 type logHandler struct {
 	slog.Handler
 	subject string // the pod or pool that the lines are about

@@ -88,12 +88,12 @@ func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("static.provisioning").
 		Watches(&karpv1.NodePool{}, handler.Funcs{
-			CreateFunc: func(_ context.Context, ev event.CreateEvent, q queue) { enqueue(q, ev.Object.GetName()) },
+			CreateFunc: func(_ context.Context, ev event.CreateEvent, q queue) { enqueuePool(q, ev.Object.GetName()) },
 			UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) {
 				if changed(ev) || !isReady(ev.ObjectOld) && isReady(ev.ObjectNew) {
 					s.wake(ev.ObjectNew.GetName())
 				}
-				enqueue(q, ev.ObjectNew.GetName())
+				enqueuePool(q, ev.ObjectNew.GetName())
 			},
 			DeleteFunc: func(_ context.Context, ev event.DeleteEvent, _ queue) { s.forget(ev.Object.GetName()) },
 		}).
@@ -113,7 +113,7 @@ func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-func enqueue(q queue, pool string) {
+func enqueuePool(q queue, pool string) {
 	q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: pool}})
 }
 
@@ -133,7 +133,7 @@ func (s *staticPools) wakeAll(q queue) {
 	s.mu.Unlock()
 	for _, name := range names {
 		s.wake(name)
-		enqueue(q, name)
+		enqueuePool(q, name)
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *staticPools) saw(old, o client.Object, q queue) {
 			b.succeed(nc)
 		}
 	})
-	enqueue(q, pool)
+	enqueuePool(q, pool)
 }
 
 // replan triggers Karpenter's planning when a NodeClaim without a provider ID is gone. Karpenter did
@@ -311,7 +311,7 @@ func (s *staticPools) backoff(ctx context.Context, pool *karpv1.NodePool) (backo
 	b := s.pools[pool.Name]
 	if b == nil {
 		b = &backoff{}
-		if failure(pool).IsTrue() {
+		if replicaFailure(pool).IsTrue() {
 			*b = backoff{failures: 1, most: 1, failed: s.clock.Now(), said: 1}
 		}
 		s.pools[pool.Name] = b
@@ -330,7 +330,7 @@ func (s *staticPools) backoff(ctx context.Context, pool *karpv1.NodePool) (backo
 	return *b, nil
 }
 
-func failure(pool *karpv1.NodePool) *status.Condition {
+func replicaFailure(pool *karpv1.NodePool) *status.Condition {
 	return pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionReplicaFailure)
 }
 
@@ -340,7 +340,7 @@ func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool, b backoff)
 	conditions := pool.StatusConditions(status.WithObservedOnly())
 	switch lacks := int64(b.served) < *pool.Spec.Replicas || b.drifted; {
 	case b.failures == 0 || !lacks:
-		if failure(pool) != nil {
+		if replicaFailure(pool) != nil {
 			_ = conditions.Clear(linode.ConditionReplicaFailure) // it fails only for parts of Ready
 		}
 	case b.why != "": // otherwise the condition contains what an earlier process knew

@@ -215,7 +215,7 @@ func (w *staticWorld) condition(name string) string {
 	w.t.Helper()
 	var pool karpv1.NodePool
 	w.must(w.server.Get(w.t.Context(), client.ObjectKey{Name: name}, &pool))
-	if c := failure(&pool); c.IsTrue() {
+	if c := replicaFailure(&pool); c.IsTrue() {
 		return c.Message
 	}
 	return ""

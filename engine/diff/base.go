@@ -37,7 +37,7 @@ func (d *Comparison) compileBase(
 		c.Base, rules, err = d.lastApplied(ctx, c, opts)
 		if errors.Is(err, source.ErrNoRepository) {
 			c.Base, c.Rules = c.Head, c.Head
-			return against, itself("the directory is in no Git repository"), nil
+			return against, ownGuards("the directory is in no Git repository"), nil
 		}
 		return against, rules, err
 	case "", "git", "dir":
@@ -70,7 +70,7 @@ func (d *Comparison) configuration(
 ) (compiled compile.Result, against, rules plan.Revision, err error) {
 	kind, name, _ := strings.Cut(text, ":")
 	if kind == "dir" {
-		fsys, dirOpts, err := d.Source.Open(ctx, name, release())
+		fsys, dirOpts, err := d.Source.Open(ctx, name, programRelease())
 		if err != nil {
 			return compiled, against, rules, err
 		}
@@ -93,13 +93,13 @@ func (d *Comparison) configuration(
 	c.Rules, against = commit.Compiled, commit.Revision()
 	c.renamed = commit.Renamed
 	if commit.Missing {
-		c.Rules, rules = c.Head, itself("the base does not contain this directory")
+		c.Rules, rules = c.Head, ownGuards("the base does not contain this directory")
 	}
 	return commit.Compiled, against, rules, d.checkBase(commit.Compiled, commit.Diagnostics, against.String())
 }
 
-// itself returns the revision of a directory whose own guards and policies apply.
-func itself(why string) plan.Revision {
+// ownGuards returns the revision of a directory whose own guards and policies apply.
+func ownGuards(why string) plan.Revision {
 	return plan.Revision{Kind: "dir", Ref: "the directory itself", Why: why}
 }
 

@@ -79,7 +79,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 			if d.member != nil {
 				d.Access.Context = c.Head.Cluster.Name
 			}
-			live = open(d.Access)
+			live = openCluster(d.Access)
 		}
 		if live.err != nil {
 			return nil, plan.Revision{}, live.err
@@ -113,7 +113,7 @@ type opened struct {
 	err     error
 }
 
-func open(access kube.Access) *opened {
+func openCluster(access kube.Access) *opened {
 	cluster, err := kube.Connect(access)
 	if err != nil {
 		return &opened{err: err}
@@ -127,7 +127,7 @@ func (d *Comparison) readAhead(ctx context.Context) *opened {
 	if d.Base != "live" || d.member != nil {
 		return nil
 	}
-	live := open(d.Access)
+	live := openCluster(d.Access)
 	if live.err == nil {
 		live.view = compare.Ahead(ctx, live.view)
 	}

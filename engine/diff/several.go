@@ -37,11 +37,11 @@ func (s Selection) Several(dirs []string) bool { return s.Recursive || s.Affecte
 
 // Members finds the directories: in the working tree and, if base is given, in the commit where the change starts.
 func (s Selection) Members(ctx context.Context, from revision.Options, dirs []string, base revision.FindBase) ([]revision.Member, error) {
-	return revision.Members(ctx, from, release(), revision.Selection{Arguments: dirs, Recursive: s.Recursive}, base)
+	return revision.Members(ctx, from, programRelease(), revision.Selection{Arguments: dirs, Recursive: s.Recursive}, base)
 }
 
-// Several compares several directories. It returns the result of each in their order, and the directories that the change does
-// not affect. Prepare sets where each reports its diagnostics; the comparisons run at the same time.
+// Several compares several directories. It returns the result of each in their order, and the directories that the
+// change does not affect. Prepare sets where each reports its diagnostics; the comparisons run at the same time.
 func (d *Comparison) Several(ctx context.Context, s Selection, prepare func(*Branch)) (all []*Branch, unreached []string, err error) {
 	if err := d.suits(s); err != nil {
 		return nil, nil, err

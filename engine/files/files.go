@@ -22,29 +22,30 @@ import (
 func Replace(name string, data []byte) error {
 	info, err := os.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		return failed(name, writeThrough(name, data))
+		return writeError(name, writeThrough(name, data))
 	}
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
-		return failed(name, err)
+		return writeError(name, err)
 	}
 	defer root.Close()
-	err = replace(root, filepath.Base(name), data)
+	err = replaceFile(root, filepath.Base(name), data)
 	if info != nil && slices.ContainsFunc([]error{fs.ErrPermission, syscall.EROFS, syscall.EBUSY, syscall.EXDEV},
 		func(target error) bool { return errors.Is(err, target) }) {
 		err = writeThrough(name, data)
 	}
-	return failed(name, err)
+	return writeError(name, err)
 }
 
-// writeThrough writes what a name stands for: the target of a link, a pipe, a device or an open file, to which it appends.
+// writeThrough writes what a name stands for: the target of a link, a pipe, a device or an open file, to which it
+// appends.
 func writeThrough(name string, data []byte) error {
 	for _, dir := range []string{"/dev/", "/proc/"} {
 		if strings.HasPrefix(name, dir) {
-			return write(name, data, os.O_APPEND)
+			return writeFile(name, data, os.O_APPEND)
 		}
 	}
-	return write(name, data, os.O_TRUNC)
+	return writeFile(name, data, os.O_TRUNC)
 }
 
 // ReplaceIn is Replace for a file below a root, which links cannot leave. A file that already has the
@@ -53,10 +54,10 @@ func ReplaceIn(root *os.Root, name string, data []byte) error {
 	if old, err := root.ReadFile(name); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
-	return failed(name, replace(root, name, data))
+	return writeError(name, replaceFile(root, name, data))
 }
 
-func replace(root *os.Root, name string, data []byte) (err error) {
+func replaceFile(root *os.Root, name string, data []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := root.Stat(name); err == nil {
 		mode = info.Mode().Perm()
@@ -82,15 +83,15 @@ func replace(root *os.Root, name string, data []byte) (err error) {
 
 // Create writes a file that must not exist; the error is fs.ErrExist if it does.
 func Create(name string, data []byte) error {
-	return failed(name, write(name, data, os.O_EXCL))
+	return writeError(name, writeFile(name, data, os.O_EXCL))
 }
 
 // Append writes to the end of a file, which is created if it does not exist.
 func Append(name string, data []byte) error {
-	return failed(name, write(name, data, os.O_APPEND))
+	return writeError(name, writeFile(name, data, os.O_APPEND))
 }
 
-func write(name string, data []byte, how int) error {
+func writeFile(name string, data []byte, how int) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|how, 0o644)
 	if err != nil {
 		return err
@@ -99,8 +100,8 @@ func write(name string, data []byte, how int) error {
 	return errors.Join(err, file.Close())
 }
 
-// failed adds the name of the file that could not be written to an error; nil for no error.
-func failed(name string, err error) error {
+// writeError adds the name of the file that could not be written to an error; nil for no error.
+func writeError(name string, err error) error {
 	if err == nil {
 		return nil
 	}

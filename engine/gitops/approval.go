@@ -45,22 +45,22 @@ func (w *Worker) recordBeforeApply(ctx context.Context, rev *revision, p judged,
 func awaitsApproval(rev *revision, p judged, why string) outcome {
 	return stalled(lkeplanv1alpha1.ReasonGuarded,
 		"revision %s waits for approval: %s Or lift the guard in an earlier revision.",
-		rev.Revision, waits(rev.np, p, why)).changed(true)
+		rev.Revision, explainBlocked(rev.np, p, why)).changed(true)
 }
 
-// waits explains what blocks a plan and how to approve it. why explains why an existing approval
+// explainBlocked explains what blocks a plan and how to approve it. why explains why an existing approval
 // does not match.
-func waits(np *lkeplanv1alpha1.NodePlan, p judged, why string) string {
+func explainBlocked(np *lkeplanv1alpha1.NodePlan, p judged, why string) string {
 	if why != "" {
 		why += "\n"
 	}
 	return fmt.Sprintf("%s\nPlan: %s\n%sTo approve it: lkeplan nodeplan approve -n %s %s (plan %s).",
-		refusals(p.Plan),
+		refusalMessages(p.Plan),
 		summaryLine(p.Plan), why, np.Namespace, np.Name, p.digest)
 }
 
-// approved returns the part of an event that names the approval of a plan; "" if it needed none.
-func approved(a *lkeplanv1alpha1.Approval) string {
+// approvalText returns the part of an event that names the approval of a plan; "" if it needed none.
+func approvalText(a *lkeplanv1alpha1.Approval) string {
 	if a == nil {
 		return ""
 	}

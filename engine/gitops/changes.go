@@ -27,7 +27,7 @@ func changedByOthers() predicate.Funcs {
 		CreateFunc: ignoreCreated,
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return ofNodePlan(e.ObjectOld) && e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() &&
-				!slices.Equal(writers(e.ObjectOld), writers(e.ObjectNew))
+				!slices.Equal(fieldManagers(e.ObjectOld), fieldManagers(e.ObjectNew))
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool { return ofNodePlan(e.Object) },
 	}
@@ -55,9 +55,9 @@ func ofNodePlan(obj client.Object) bool {
 	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanOwner+".")
 }
 
-// writers lists the field managers that have written an object, each with the time, without
+// fieldManagers lists the field managers that have written an object, each with the time, without
 // lkeplan and without those of the status.
-func writers(obj client.Object) (written []string) {
+func fieldManagers(obj client.Object) (written []string) {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager != kube.FieldManager && entry.Subresource == "" {
 			written = append(written, fmt.Sprint(entry.Manager, " ", entry.Time))
@@ -77,9 +77,9 @@ func lastAppliedChanged(e event.UpdateEvent) bool {
 		before.Status.LastAppliedRevision != after.Status.LastAppliedRevision)
 }
 
-// revised reports updates of a source that change its artifact, or whether its signature is
+// artifactChanged reports updates of a source that change its artifact, or whether its signature is
 // verified.
-func revised(e event.UpdateEvent) bool {
+func artifactChanged(e event.UpdateEvent) bool {
 	before, wasSource := e.ObjectOld.(fluxSource)
 	after, isSource := e.ObjectNew.(fluxSource)
 	if !wasSource || !isSource || after.GetArtifact() == nil {
@@ -87,7 +87,7 @@ func revised(e event.UpdateEvent) bool {
 	}
 	is, was := after.GetArtifact(), before.GetArtifact()
 	return was == nil || was.Revision != is.Revision || was.Digest != is.Digest ||
-		verified(before) != verified(after)
+		isVerified(before) != isVerified(after)
 }
 
 // approvalGiven reports updates of a NodePlan that give it an approval. They do not change the

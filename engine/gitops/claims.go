@@ -66,8 +66,8 @@ func (w *Worker) whyNotReleased(ctx context.Context, rev *revision, live map[str
 	case sourceKey(rev.target.NodePlan) == sourceKey(holder):
 		return "", false
 	}
-	// Another source object may serve other files at the same URL and revision: only what the holder has applied proves that it
-	// releases the object.
+	// Another source object may serve other files at the same URL and revision: only what the holder has applied
+	// proves that it releases the object.
 	switch d := w.lastAppliedBy(ctx, holder); {
 	case d.err != nil:
 		return fmt.Sprintf("and it is unknown whether that NodePlan has released it: %v", d.err), true

@@ -130,8 +130,8 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 }
 
 // refuseLeft blocks a plan that removes or replaces nodes because of existing pools, or other objects, that the last
-// applied files do not declare. Either spec.prune was false when they left the source, or another NodePlan or a directory
-// has released them. In both cases no guard has evaluated their nodes.
+// applied files do not declare. Either spec.prune was false when they left the source, or another NodePlan or a
+// directory has released them. In both cases no guard has evaluated their nodes.
 func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	declared := plan.ByKey(c.Objects)
 	affects := map[string]bool{} // addresses of the objects because of which nodes are replaced

@@ -44,7 +44,7 @@ type notice struct {
 // contain the outcome; before is the NodePlan without it.
 func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) {
 	was := lastReport{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
-	for _, n := range notices(was, conditions.Get(np, meta.ReadyCondition), o) {
+	for _, n := range eventsOf(was, conditions.Get(np, meta.ReadyCondition), o) {
 		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
 		if n.metadata[commitStatusKey] == "" { // an event for the commit status repeats another one
 			first, _, _ := strings.Cut(n.message, "\n")
@@ -60,18 +60,18 @@ type lastReport struct {
 	revision string
 }
 
-// notices returns the events of an outcome; was is the last report of the NodePlan, is the present
+// eventsOf returns the events of an outcome; was is the last report of the NodePlan, is the present
 // condition Ready. A finished revision gets two events: notification-controller sends an event that
 // sets a commit status only to the Git provider. It drops the second of two events with the same
 // text.
-func notices(was lastReport, is *metav1.Condition, o outcome) (all []notice) {
+func eventsOf(was lastReport, is *metav1.Condition, o outcome) (all []notice) {
 	if o.corrected != "" {
 		all = append(all, notice{
 			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected,
 			message: diag.Shorten(o.corrected, maxEvent),
 		})
 	}
-	if !newsworthy(was, o) {
+	if !isNews(was, o) {
 		return all
 	}
 	n := notice{
@@ -100,9 +100,9 @@ func notices(was lastReport, is *metav1.Condition, o outcome) (all []notice) {
 	return append(all, n, status)
 }
 
-// newsworthy reports whether an outcome differs from the last report. The outcome of another
+// isNews reports whether an outcome differs from the last report. The outcome of another
 // revision always does, because its commit waits for a status.
-func newsworthy(last lastReport, o outcome) bool {
+func isNews(last lastReport, o outcome) bool {
 	was := last.ready
 	if was == nil || o.revision != "" && o.revision != last.revision {
 		return true

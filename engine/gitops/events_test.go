@@ -107,7 +107,7 @@ func TestEventsReportOnlyNews(t *testing.T) {
 		setConditions(np, tt.then)
 		np.Status.LastAttemptedRevision = std.Or(tt.then.revision, np.Status.LastAttemptedRevision)
 		was := lastReport{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
-		got := notices(was, conditions.Get(np, meta.ReadyCondition), tt.then)
+		got := eventsOf(was, conditions.Get(np, meta.ReadyCondition), tt.then)
 		for _, n := range got {
 			delete(n.metadata, tokenKey) // a time
 		}
@@ -128,7 +128,7 @@ func TestRepeatedEventAfterOppositeHasNewToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		ready := &metav1.Condition{Status: "True", LastTransitionTime: metav1.NewTime(moment)}
-		for _, n := range notices(lastReport{}, ready, done(lkeplanv1alpha1.ReasonSucceeded, "Applied").changed(true)) {
+		for _, n := range eventsOf(lastReport{}, ready, done(lkeplanv1alpha1.ReasonSucceeded, "Applied").changed(true)) {
 			if n.metadata[tokenKey] != at {
 				t.Errorf("the token is %q, want %q", n.metadata[tokenKey], at)
 			}

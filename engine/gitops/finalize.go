@@ -34,13 +34,13 @@ func (r *Reconciler) finalize(
 		return ctrl.Result{}, nil
 	}
 	before := np.DeepCopy()
-	err := bounded(ctx, np, func(ctx context.Context) error { return r.Worker.end(ctx, np, record) })
+	err := runBounded(ctx, np, func(ctx context.Context) error { return r.Worker.end(ctx, np, record) })
 	switch o, waiting := errors.AsType[outcome](err); {
 	case waiting:
 		setConditions(np, o)
 		r.publish(ctrl.LoggerFrom(ctx), np, before, o)
 		return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
-	case err != nil && !refused(err):
+	case err != nil && !isRefused(err):
 		setConditions(np, failed(lkeplanv1alpha1.ReasonPruneFailed,
 			"the NodePlan is being deleted, but its objects cannot be released: %v", err))
 		return ctrl.Result{}, err
@@ -51,8 +51,8 @@ func (r *Reconciler) finalize(
 	return ctrl.Result{}, nil
 }
 
-// refused reports whether the API server would refuse a retry as well.
-func refused(err error) bool {
+// isRefused reports whether the API server would refuse a retry as well.
+func isRefused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
 		apierrors.IsInvalid(err) || meta.IsNoMatchError(err)
 }
@@ -125,11 +125,11 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	writePlan(np, p.Plan, rev.Revision, p.digest)
 	if p.Plan.Refused() {
 		o := stalled(lkeplanv1alpha1.ReasonGuarded, "the NodePlan is being deleted, and the deletion of its objects waits "+
-			"for approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", waits(np, p, why))
+			"for approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", explainBlocked(np, p, why))
 		return Variables{Secrets: vars.Secrets}.mask(np, o)
 	}
 	if until, waits := p.Plan.Waits(); waits {
-		return waiting(rev, p.Plan, until)
+		return waitForWindow(rev, p.Plan, until)
 	}
 	if err := w.recordBeforeApply(ctx, rev, p, func() {}); err != nil {
 		return err

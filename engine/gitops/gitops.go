@@ -1,17 +1,17 @@
-// Package gitops reconciles NodePlans: it fetches and compiles a revision of their source,
-// compares it with the cluster, evaluates the guards, and applies it. It uses the same
-// packages for this as the command line.
+// Package gitops reconciles NodePlans: it fetches and compiles a revision of their source, compares it with the
+// cluster, evaluates the guards, and applies it. It uses the same packages for this as the command line.
 //
-// A commit becomes a PATCH in these steps: Reconciler.Reconcile reads the NodePlan and calls Worker.Work, which finds the
-// revision of its source. engine/isolate reads the artifact, and a child process (engine/compile, engine/isolate) compiles
-// it, together with the files that were last applied, because their guards apply. engine/compare lists the live
-// objects and nodes and asks the API server what an apply would store; engine/plan computes what changes. The guards judge the plan,
-// the status records the intent, engine/apply sends the changes in order, and the record keeps what was applied. A
-// revision with a rollout is applied in parts, which engine/rollout decides at each reconciliation.
+// A commit becomes a PATCH in these steps: Reconciler.Reconcile reads the NodePlan and calls Worker.Work, which finds
+// the revision of its source. engine/isolate reads the artifact, and a child process (engine/compile, engine/isolate)
+// compiles it, together with the files that were last applied, because their guards apply. engine/compare lists the
+// live objects and nodes and asks the API server what an apply would store; engine/plan computes what changes. The
+// guards judge the plan, the status records the intent, engine/apply sends the changes in order, and the record keeps
+// what was applied. A revision with a rollout is applied in parts, which engine/rollout decides at each
+// reconciliation.
 //
-// If a step fails, what was last applied stays unchanged, and the conditions of the NodePlan
-// explain the failure. The package does not handle machines: Karpenter creates and deletes
-// nodes for the objects, even while a NodePlan is suspended or fails.
+// If a step fails, what was last applied stays unchanged, and the conditions of the NodePlan explain the failure. The
+// package does not handle machines: Karpenter creates and deletes nodes for the objects, even while a NodePlan is
+// suspended or fails.
 package gitops
 
 import (
@@ -67,7 +67,7 @@ func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 // source, to compile other NodePlans, to apply objects, and until objects are ready.
 const steps = 5
 
-// timeout returns the time limit of each step of a reconciliation.
-func timeout(plan *lkeplanv1alpha1.NodePlan) time.Duration {
+// stepTimeout returns the time limit of each step of a reconciliation.
+func stepTimeout(plan *lkeplanv1alpha1.NodePlan) time.Duration {
 	return orElse(plan.Spec.Timeout, min(max(plan.Spec.Interval.Duration, 30*time.Second), 5*time.Minute))
 }

@@ -23,8 +23,8 @@ type reconcilerMetrics struct {
 	source, interval            *prometheus.GaugeVec
 }
 
-// gauge returns a metric with labels in addition to those of a NodePlan.
-func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+// newGauge returns a metric with labels in addition to those of a NodePlan.
+func newGauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lkeplan_nodeplan_" + name, Help: help},
 		append([]string{"namespace", "name"}, labels...))
 }
@@ -41,20 +41,20 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 			"(in the configuration) or failed.", 0.05),
 		apply: durations("apply_duration_seconds", "Duration of requests that apply an object, by outcome: created, "+
 			"changed, unchanged or failed.", 0.005),
-		objects: gauge("plan_objects", "Objects that the plan in the status changes, by action: create, update or delete.",
+		objects: newGauge("plan_objects", "Objects that the plan in the status changes, by action: create, update or delete.",
 			"action"),
-		nodes: gauge("plan_nodes", "Nodes that the plan in the status affects, by action: roll (replace), delete or "+
+		nodes: newGauge("plan_nodes", "Nodes that the plan in the status affects, by action: roll (replace), delete or "+
 			"may_remove.",
 			"action"),
-		guard: gauge("guards", "Guards and policies that did not pass the plan without restrictions, by status: blocked, allowed, "+
+		guard: newGauge("guards", "Guards and policies that did not pass the plan without restrictions, by status: blocked, allowed, "+
 			"waiting or unknown.", "guard", "status"),
-		pool:  gauge("nodes", "Nodes of the pools, by state: outdated or current.", "state"),
-		ready: gauge("ready", "1 if the NodePlan is ready, otherwise 0, with the reason of its condition Ready.", "reason"),
-		ceiling: gauge("cost_ceiling_dollars", "Maximum monthly cost of all pools according to the plan in the status, in "+
+		pool:  newGauge("nodes", "Nodes of the pools, by state: outdated or current.", "state"),
+		ready: newGauge("ready", "1 if the NodePlan is ready, otherwise 0, with the reason of its condition Ready.", "reason"),
+		ceiling: newGauge("cost_ceiling_dollars", "Maximum monthly cost of all pools according to the plan in the status, in "+
 			"US dollars; +Inf if nothing limits it or there was no plan yet. Absent in the mode PlanOnly."),
-		source: gauge("source_checked_timestamp_seconds", "When the source was last known to be up to date: a ConfigMap was "+
+		source: newGauge("source_checked_timestamp_seconds", "When the source was last known to be up to date: a ConfigMap was "+
 			"read, or source-controller reported that it could fetch it."),
-		interval: gauge("interval_seconds",
+		interval: newGauge("interval_seconds",
 			"Maximum time between two checks of the source; absent if the NodePlan is suspended."),
 	}
 	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source,
@@ -76,7 +76,7 @@ func (m *reconcilerMetrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 		m.ready.WithLabelValues(np.Namespace, np.Name, c.Reason).Set(ready)
 	}
 	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
-		m.ceiling.WithLabelValues(np.Namespace, np.Name).Set(ceiling(np.Status.Plan))
+		m.ceiling.WithLabelValues(np.Namespace, np.Name).Set(costCeiling(np.Status.Plan))
 	}
 	if !np.Spec.Suspend {
 		m.interval.WithLabelValues(np.Namespace, np.Name).Set(np.Spec.Interval.Seconds())
@@ -120,8 +120,8 @@ func (m *reconcilerMetrics) SourceChecked(namespace, name string, now time.Time)
 	}
 }
 
-// ceiling returns the maximum monthly cost of a plan, in dollars.
-func ceiling(p *lkeplanv1alpha1.PlanSummary) float64 {
+// costCeiling returns the maximum monthly cost of a plan, in dollars.
+func costCeiling(p *lkeplanv1alpha1.PlanSummary) float64 {
 	if p == nil {
 		return math.Inf(1)
 	}

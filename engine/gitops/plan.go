@@ -53,7 +53,7 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) 
 // compare compares a revision with the cluster, without the fields that others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	view, left := newView(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
-	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // listing other owners may compile other NodePlans
+	asking, cancel := context.WithTimeout(ctx, stepTimeout(rev.np)) // listing other owners may compile other NodePlans
 	defer cancel()
 	prices, err := compare.JudgedBy(rev.base.Result, rev.head, cmp.Or(rev.head.Catalog, w.Prices))
 	if err != nil {

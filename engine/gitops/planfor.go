@@ -45,7 +45,7 @@ func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own
 func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePlanStatus) (outcome, error) {
 	o := plannedOutcome(p).changed(planDiffers(before, &rev.np.Status))
 	var err error
-	if o.event, err = comment(rev.target.NodePlan, p.Plan, p.digest); err != nil {
+	if o.event, err = planComment(rev.target.NodePlan, p.Plan, p.digest); err != nil {
 		return o, failed(lkeplanv1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", rev.Revision, err)
 	}
 	return o, nil
@@ -59,7 +59,7 @@ func plannedOutcome(p judged) outcome {
 		o.refused, o.message = lkeplanv1alpha1.ReasonConflict, o.message+"; currently, "+err.Error()
 	}
 	if p.Plan.Refused() {
-		o.refused, o.message = lkeplanv1alpha1.ReasonGuarded, o.message+"; it would wait for approval: "+refusals(p.Plan)
+		o.refused, o.message = lkeplanv1alpha1.ReasonGuarded, o.message+"; it would wait for approval: "+refusalMessages(p.Plan)
 	}
 	return o.noting(p.stays)
 }

@@ -9,8 +9,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// waiting returns the outcome of a plan that waits for a change window, or for the end of a freeze.
-func waiting(rev *revision, p plan.Plan, until time.Time) error {
+// waitForWindow returns the outcome of a plan that waits for a change window, or for the end of a freeze.
+func waitForWindow(rev *revision, p plan.Plan, until time.Time) error {
 	var why []string
 	for _, v := range p.Verdicts {
 		switch {
@@ -31,9 +31,9 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	return o
 }
 
-// pruning returns the outcome of an apply after which pools are still draining. It adds these pools to the status;
+// waitForDrain returns the outcome of an apply after which pools are still draining. It adds these pools to the status;
 // before are the pools of the previous status. Without such pools it returns o.
-func pruning(np *lkeplanv1alpha1.NodePlan, o outcome, p plan.Plan, before []lkeplanv1alpha1.PoolStatus) outcome {
+func waitForDrain(np *lkeplanv1alpha1.NodePlan, o outcome, p plan.Plan, before []lkeplanv1alpha1.PoolStatus) outcome {
 	condemned := removalStatuses(p)
 	if len(condemned) == 0 {
 		return o

@@ -55,7 +55,7 @@ func (r proofReader) Identify(
 		if p := at[claim.Labels[karpv1.NodePoolLabelKey]]; p != nil && !m.Outdated[claim.Name] {
 			p.Earlier = append(p.Earlier, claim.Name)
 		}
-		if drifted(claim) && !was.Outdated[claim.Name] {
+		if isDrifted(claim) && !was.Outdated[claim.Name] {
 			s.Drifted = append(s.Drifted, claim.Name)
 		}
 	}
@@ -94,7 +94,7 @@ func (r proofReader) Wave(
 			p.New = append(p.New, rolloutNode(claim, byName[claim.Status.NodeName]))
 		}
 	}
-	holds(at, m)
+	recordHolds(at, m)
 	if err := r.readEvents(ctx, at, clusterTime(read.Nodes)); err != nil {
 		return nil, err
 	}
@@ -145,12 +145,12 @@ func (r proofReader) SeenByKarpenter(ctx context.Context, s *lkeplanv1alpha1.Rol
 		return slices.ContainsFunc(m.Rolling, func(r plan.Rolling) bool { return r.Pool == pool })
 	}
 	return !slices.ContainsFunc(claims.Items, func(c karpv1.NodeClaim) bool {
-		return drifted(&c) && !slices.Contains(s.Drifted, c.Name) && !m.Outdated[c.Name] &&
+		return isDrifted(&c) && !slices.Contains(s.Drifted, c.Name) && !m.Outdated[c.Name] &&
 			c.DeletionTimestamp.IsZero() && own(c.Labels[karpv1.NodePoolLabelKey])
 	}), nil
 }
 
-func drifted(claim *karpv1.NodeClaim) bool {
+func isDrifted(claim *karpv1.NodeClaim) bool {
 	return claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
@@ -190,9 +190,9 @@ func unhealthyPool(pool *karpv1.NodePool) *status.Condition {
 	return nil
 }
 
-// holds records for each pool what blocks the replacement of its outdated nodes: its budgets, limits and
+// recordHolds records for each pool what blocks the replacement of its outdated nodes: its budgets, limits and
 // PodDisruptionBudgets.
-func holds(at map[string]*rollout.Pool, m compare.Measured) {
+func recordHolds(at map[string]*rollout.Pool, m compare.Measured) {
 	for _, n := range m.Nodes {
 		if p := at[n.Pool]; p != nil && m.Outdated[n.Name] && len(n.Holds) > 0 {
 			p.Held++

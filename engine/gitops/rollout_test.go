@@ -576,8 +576,8 @@ func TestReleaseDoesNotEndWave(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonGuarded, "6 of 6 nodes would be replaced", "two, 0", "")
 }
 
-// TestPoolWithNodesIsNotNew: a pool that drains and is declared again with another template is in the first wave with the
-// nodes that it has, and drains again if the revision fails.
+// TestPoolWithNodesIsNotNew: a pool that drains and is declared again with another template is in the first wave with
+// the nodes that it has, and drains again if the revision fails.
 func TestPoolWithNodesIsNotNew(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.guardedPools("", "", "db")

@@ -59,7 +59,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		return fmt.Errorf("send events to %q: %w", o.EventsAddress, err)
 	}
 	counts := newMetrics(crmetrics.Registry)
-	work, err := worker(mgr, o, counts)
+	work, err := newWorker(mgr, o, counts)
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	return watcher{Cache: r.Client, InShard: r.inShard, Concurrent: o.Concurrent}.Watch(mgr, r)
 }
 
-// worker returns the Worker of a manager's cluster.
-func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker, error) {
+// newWorker returns the Worker of a manager's cluster.
+func newWorker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker, error) {
 	compiler, memory := o.Compiler, semaphore.NewWeighted(childMemory)
 	if compiler == nil {
 		compiler = compile.Child{Budget: memory}

@@ -103,7 +103,7 @@ func (s originCluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	return sourceArtifact{
 		Revision: artifact.Revision,
 		Origin:   artifact.Metadata["org.opencontainers.image.revision"],
-		Verified: verified(source),
+		Verified: isVerified(source),
 		Stale:    conditions.IsFalse(source, meta.ReadyCondition),
 		Fetch:    func(ctx context.Context, dir string) error { return s.Artifacts.Fetch(ctx, *artifact, dir) },
 	}, nil
@@ -135,7 +135,7 @@ func (s originCluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePl
 	}, nil
 }
 
-// verified reports whether source-controller has verified a source's signature.
-func verified(s conditions.Getter) bool {
+// isVerified reports whether source-controller has verified a source's signature.
+func isVerified(s conditions.Getter) bool {
 	return conditions.IsTrue(s, sourcev1.SourceVerifiedCondition)
 }

@@ -103,9 +103,9 @@ func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkepl
 	return poolStatuses(rolling, windows), nil
 }
 
-// comment writes the plan as a comment for a pull request. Its limit is in characters, so that many multi-byte
+// planComment writes the plan as a comment for a pull request. Its limit is in characters, so that many multi-byte
 // characters can exceed the limit of an event, which is then truncated.
-func comment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
+func planComment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
 	var b strings.Builder
 	opts := reports.Options{Target: np.Namespace + "/" + np.Name, MaxChars: maxEvent - 1000}
 	err := reports.Write(&b, "markdown", reports.Report{Plan: p, Digest: digest}, opts)
@@ -150,8 +150,8 @@ func summaryLine(p plan.Plan) string {
 	return text
 }
 
-// refusals returns the messages of the guards that block a plan.
-func refusals(p plan.Plan) string {
+// refusalMessages returns the messages of the guards that block a plan.
+func refusalMessages(p plan.Plan) string {
 	var details []string
 	for _, v := range p.Verdicts {
 		if v.Status == plan.Blocked {

@@ -19,7 +19,7 @@ func TestPlanFitsIntoComment(t *testing.T) {
 			Block: "pool", Kind: "NodePool", Name: fmt.Sprint(i), Action: plan.Delete, Effect: plan.DeleteNodes,
 		})
 	}
-	text, err := comment(&lkeplanv1alpha1.NodePlan{}, p, "sha256:1")
+	text, err := planComment(&lkeplanv1alpha1.NodePlan{}, p, "sha256:1")
 	text = diag.Shorten(text, maxEvent)
 	if err != nil || len(text) > maxEvent {
 		t.Errorf("%d bytes, %v", len(text), err)

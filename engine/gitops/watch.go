@@ -56,7 +56,7 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 			return err
 		}
 		if known {
-			b = b.Watches(empty(), r.enqueue(bySource, keyFunc(kind)), builder.WithPredicates(predicate.Funcs{UpdateFunc: revised}))
+			b = b.Watches(empty(), r.enqueue(bySource, keyFunc(kind)), builder.WithPredicates(predicate.Funcs{UpdateFunc: artifactChanged}))
 		}
 	}
 	return b.Complete(reconciler)

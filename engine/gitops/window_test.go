@@ -66,7 +66,8 @@ func TestAChangeWaitsForItsWindow(t *testing.T) {
 	}
 }
 
-// TestRefusedPlanNamesItsWindow: an approval counts from the start of the window, even if a guard blocks the plan as well.
+// TestRefusedPlanNamesItsWindow: an approval counts from the start of the window, even if a guard blocks the plan as
+// well.
 func TestRefusedPlanNamesItsWindow(t *testing.T) {
 	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 28, 9, 26, 0, 0, time.UTC)}
 	p.worker.Now = func() time.Time { return p.now }
@@ -117,7 +118,8 @@ func (panicking) Compile(context.Context, compile.Request) (compile.Answer, erro
 	panic("no such pool")
 }
 
-// TestPanicEndsReconciliation as a failure that the conditions show, and that is retried, also if it is in another goroutine.
+// TestPanicEndsReconciliation as a failure that the conditions show, and that is retried, also if it is in another
+// goroutine.
 func TestPanicEndsReconciliation(t *testing.T) {
 	for name, spoil := range map[string]func(*proving){
 		"compile": func(p *proving) { p.worker.Compiler = panicking{} },

@@ -91,7 +91,7 @@ type Recorder func(ctx context.Context) error
 
 // Work reconciles a NodePlan with the cluster.
 func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) (o outcome) {
-	err := bounded(ctx, np, func(ctx context.Context) error {
+	err := runBounded(ctx, np, func(ctx context.Context) error {
 		o = w.work(ctx, np, record)
 		if o.failed {
 			return o
@@ -105,11 +105,11 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 // simulation of Karpenter's disruption takes at most a minute of it.
 const longestComputation = 5 * time.Minute
 
-// bounded runs a reconciliation. If it panics or takes too long, it ends with an error that names the step, and is
+// runBounded runs a reconciliation. If it panics or takes too long, it ends with an error that names the step, and is
 // retried. So a bug, or a configuration that takes too much time, does not stop the reconciliation of other
 // NodePlans.
-func bounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(context.Context) error) error {
-	longest := longestComputation + steps*timeout(np)
+func runBounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(context.Context) error) error {
+	longest := longestComputation + steps*stepTimeout(np)
 	limited, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	err := loop.Try(slog.Default(), func() error { return do(limited) })
@@ -123,7 +123,7 @@ func bounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(context.
 }
 
 func (w *Worker) work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) outcome {
-	finding, cancel := context.WithTimeout(ctx, timeout(np))
+	finding, cancel := context.WithTimeout(ctx, stepTimeout(np))
 	defer cancel()
 	artifact, err := w.Sources.Find(finding, np)
 	if denied, ok := errors.AsType[deniedError](err); ok {
@@ -177,7 +177,7 @@ func (w *Worker) fetch(ctx context.Context, rev *revision, dir string) error {
 	if err := os.Mkdir(rev.files, 0o700); err != nil {
 		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for the source: %v", err)
 	}
-	fetching, cancel := context.WithTimeout(ctx, timeout(rev.np))
+	fetching, cancel := context.WithTimeout(ctx, stepTimeout(rev.np))
 	defer cancel()
 	if err := rev.Fetch(fetching, rev.files); err != nil {
 		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "fetch revision %s: %v", rev.Revision, err)
@@ -229,7 +229,7 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (outcome, error) {
 	np := rev.np
 	if until, waits := p.Plan.Waits(); waits {
-		return outcome{}, waiting(rev, p.Plan, until)
+		return outcome{}, waitForWindow(rev, p.Plan, until)
 	}
 	if o, proves, err := w.startRollout(ctx, rev, p); proves || err != nil {
 		return o, err
@@ -258,17 +258,17 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 	if err != nil {
 		return o, outcomeOf(o, err).changed(news)
 	}
-	o.event = o.noting(append([]string{summaryLine(p.Plan)}, p.stays...)).message + approved(rev.usedApproval)
+	o.event = o.noting(append([]string{summaryLine(p.Plan)}, p.stays...)).message + approvalText(rev.usedApproval)
 	o = o.noting(p.stays)
 	o.corrected = correctionsText(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
-	return pruning(np, o, p.Plan, before), nil
+	return waitForDrain(np, o, p.Plan, before), nil
 }
 
 // applyPlan applies a plan and updates the inventory. It returns the number of changed
 // objects, even if it fails.
 func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (changed int, err error) {
-	applying, cancel := context.WithTimeout(ctx, timeout(rev.np))
+	applying, cancel := context.WithTimeout(ctx, stepTimeout(rev.np))
 	defer cancel()
 	agreed := p.Comparison
 	agreed.Plan.Changes = slices.Clone(p.Plan.Changes)
@@ -291,7 +291,7 @@ func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (change
 // waits for is ready.
 func (w *Worker) ready(ctx context.Context, rev *revision, view *nodePlanView) (o outcome, err error) {
 	if rev.np.Spec.Wait {
-		waiting, cancel := context.WithTimeout(ctx, timeout(rev.np))
+		waiting, cancel := context.WithTimeout(ctx, stepTimeout(rev.np))
 		defer cancel()
 		objects := rev.head.Manifests()
 		err := apply.WaitReady(waiting, view, objects, func(apply.Progress) {})

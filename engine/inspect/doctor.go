@@ -74,7 +74,7 @@ type Installation struct {
 // Examine runs all checks, the foundations first. A check that cannot be made is a finding, too.
 func Examine(ctx context.Context, p Installation) []Finding {
 	found := p.server(ctx)
-	if worst(found) == LevelFail {
+	if worstLevel(found) == LevelFail {
 		return found // without an API server nothing else is known
 	}
 	for _, look := range []func(context.Context) []Finding{
@@ -85,7 +85,7 @@ func Examine(ctx context.Context, p Installation) []Finding {
 	return found
 }
 
-func worst(found []Finding) Level {
+func worstLevel(found []Finding) Level {
 	level := LevelOK
 	for _, f := range found {
 		if f.Level == LevelFail || f.Level == LevelWarn && level == LevelOK {
@@ -96,7 +96,7 @@ func worst(found []Finding) Level {
 }
 
 // Failed reports whether any check failed.
-func Failed(found []Finding) bool { return worst(found) == LevelFail }
+func Failed(found []Finding) bool { return worstLevel(found) == LevelFail }
 
 // notKnown returns the finding for a check that could not be made.
 func notKnown(of string, err error) []Finding {

@@ -69,7 +69,7 @@ func (p Installation) crds(ctx context.Context) []Finding {
 		if err != nil {
 			return notKnown(of, err)
 		}
-		if !same(w, have) {
+		if !sameCRD(w, have) {
 			others = append(others, w.Spec.Names.Kind)
 		}
 	}
@@ -87,7 +87,7 @@ func (p Installation) crds(ctx context.Context) []Finding {
 	return found
 }
 
-func same(want, have *apiextensionsv1.CustomResourceDefinition) bool {
+func sameCRD(want, have *apiextensionsv1.CustomResourceDefinition) bool {
 	want, have = want.DeepCopy(), have.DeepCopy()
 	for _, d := range []*apiextensionsv1.CustomResourceDefinition{want, have} {
 		apiextensionsv1.SetDefaults_CustomResourceDefinition(d)
@@ -113,7 +113,7 @@ func (p Installation) parts(ctx context.Context) ([]part, error) {
 		if d.Labels["app.kubernetes.io/part-of"] == "lkeplan" {
 			parts = append(parts, part{
 				namespace: d.Namespace, name: d.Name, account: d.Spec.Template.Spec.ServiceAccountName,
-				version: d.Labels["app.kubernetes.io/version"], env: environmentOf(d), idle: idle(d),
+				version: d.Labels["app.kubernetes.io/version"], env: environmentOf(d), idle: isIdle(d),
 			})
 		}
 	}
@@ -148,8 +148,8 @@ func environmentOf(deployment *appsv1.Deployment) map[string]string {
 	return env
 }
 
-// idle reports whether a Deployment should have pods, but none is available.
-func idle(d *appsv1.Deployment) bool {
+// isIdle reports whether a Deployment should have pods, but none is available.
+func isIdle(d *appsv1.Deployment) bool {
 	return d.Status.AvailableReplicas == 0 && ptr.Deref(d.Spec.Replicas, 1) != 0
 }
 

@@ -26,21 +26,21 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	if s.instances {
 		found, err := p.Joining.Linodes(ctx, s.Settings)
 		if err != nil {
-			return []Finding{{LevelFail, of, err.Error(), unanswered(err, p.Joining.NewToken)}}
+			return []Finding{{LevelFail, of, err.Error(), adviseUnanswered(err, p.Joining.NewToken)}}
 		}
 		return slices.Concat([]Finding{p.scope(api.ScopeInstances, p.Joining.NewToken)}, p.optional(true), found)
 	}
 	name, id := s.cluster(p)
 	clusters, err := p.Linode.Clusters(ctx)
 	if err != nil {
-		return []Finding{{LevelFail, of, err.Error(), unanswered(err, newToken)}}
+		return []Finding{{LevelFail, of, err.Error(), adviseUnanswered(err, newToken)}}
 	}
 	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional(false)...)
 	if name == "" && id == 0 {
 		return append(about, Finding{LevelWarn, of, "the name of the LKE cluster is missing",
 			"set --cluster, CLUSTER_NAME or LKE_CLUSTER_ID"})
 	}
-	return append(about, chosen(clusters, name, id))
+	return append(about, findCluster(clusters, name, id))
 }
 
 // scope returns the finding about a scope that the token must have.
@@ -73,8 +73,8 @@ func (p Installation) optional(instances bool) (found []Finding) {
 	return found
 }
 
-// unanswered returns what to do if the Linode API does not answer a request.
-func unanswered(err error, token string) string {
+// adviseUnanswered returns what to do if the Linode API does not answer a request.
+func adviseUnanswered(err error, token string) string {
 	switch api.ClassOf(err) {
 	case api.ClassAuth:
 		if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == http.StatusForbidden {
@@ -89,8 +89,8 @@ func unanswered(err error, token string) string {
 	return "check LINODE_URL: the answer does not have the form of an answer of the Linode API"
 }
 
-// chosen returns the finding about the cluster with an ID, or with a name alone.
-func chosen(clusters []api.Cluster, name string, id int) Finding {
+// findCluster returns the finding about the cluster with an ID, or with a name alone.
+func findCluster(clusters []api.Cluster, name string, id int) Finding {
 	const of = "LKE cluster"
 	these := slices.DeleteFunc(slices.Clone(clusters), func(c api.Cluster) bool {
 		return id != 0 && c.ID != id || id == 0 && c.Label != name

@@ -59,8 +59,8 @@ func TestIdle(t *testing.T) {
 	} {
 		deployment := &appsv1.Deployment{}
 		err := yaml.Unmarshal([]byte(text), deployment)
-		if err != nil || idle(deployment) != want {
-			t.Errorf("%s: %v, want %v (%v)", text, idle(deployment), want, err)
+		if err != nil || isIdle(deployment) != want {
+			t.Errorf("%s: %v, want %v (%v)", text, isIdle(deployment), want, err)
 		}
 	}
 }
@@ -70,11 +70,11 @@ func TestSameCRDs(t *testing.T) {
 	for _, definition := range all {
 		live := definition.DeepCopy()
 		live.Spec.Names.Singular, live.ResourceVersion = "", "7" // a default, and what the API server adds
-		if !same(definition, live) {
+		if !sameCRD(definition, live) {
 			t.Errorf("%s differs from itself", definition.Name)
 		}
 		live.Spec.Versions[0].Schema.OpenAPIV3Schema.Description += "."
-		if same(definition, live) {
+		if sameCRD(definition, live) {
 			t.Errorf("%s: another schema is not noticed", definition.Name)
 		}
 	}

@@ -107,7 +107,7 @@ func (w *reader) nodes(r rolls) []Node {
 		add(nil, nc)
 	}
 	slices.SortFunc(all, func(a, b Node) int {
-		return cmp.Or(order(a.Pool == "", b.Pool == ""), strings.Compare(a.Pool, b.Pool), strings.Compare(a.Name, b.Name))
+		return cmp.Or(falseFirst(a.Pool == "", b.Pool == ""), strings.Compare(a.Pool, b.Pool), strings.Compare(a.Name, b.Name))
 	})
 	return all
 }
@@ -226,17 +226,17 @@ func (r rolls) stateOf(node *corev1.Node, nc *karpv1.NodeClaim) NodeState {
 		return NodeJoining
 	case node == nil:
 		return NodeAskedFor
-	case !node.DeletionTimestamp.IsZero(), tainted(node, karpv1.DisruptedTaintKey):
+	case !node.DeletionTimestamp.IsZero(), hasTaint(node, karpv1.DisruptedTaintKey):
 		return NodeDraining
 	}
 	claim, drifted, initialized := "", false, true
 	if nc != nil {
-		claim, drifted = nc.Name, condition(nc, karpv1.ConditionTypeDrifted).IsTrue()
-		initialized = condition(nc, karpv1.ConditionTypeInitialized).IsTrue()
+		claim, drifted = nc.Name, claimCondition(nc, karpv1.ConditionTypeDrifted).IsTrue()
+		initialized = claimCondition(nc, karpv1.ConditionTypeInitialized).IsTrue()
 	}
 	ready := nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue
 	switch {
-	case ready && (tainted(node, karpv1.UnregisteredTaintKey) || !initialized):
+	case ready && (hasTaint(node, karpv1.UnregisteredTaintKey) || !initialized):
 		return NodeJoining
 	case r.outdated[claim] && r.held[claim]:
 		return NodeBlocked
@@ -250,17 +250,17 @@ func (r rolls) stateOf(node *corev1.Node, nc *karpv1.NodeClaim) NodeState {
 	return NodeReady
 }
 
-func tainted(node *corev1.Node, key string) bool {
+func hasTaint(node *corev1.Node, key string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
-// condition returns a condition of a NodeClaim; nil if it does not have it.
-func condition(nc *karpv1.NodeClaim, kind string) *status.Condition {
+// claimCondition returns a condition of a NodeClaim; nil if it does not have it.
+func claimCondition(nc *karpv1.NodeClaim, kind string) *status.Condition {
 	return nc.StatusConditions(status.WithObservedOnly()).Get(kind)
 }
 
-// order puts false before true.
-func order(a, b bool) int {
+// falseFirst puts false before true.
+func falseFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

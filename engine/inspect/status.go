@@ -83,7 +83,7 @@ func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
 
 func (w *reader) status() (Status, error) {
 	s := Status{
-		Place: w.Place, Notes: append(append([]string{}, w.Notes...), unknown(w.Unlisted)...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
+		Place: w.Place, Notes: append(append([]string{}, w.Notes...), notesOnUnlisted(w.Unlisted)...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
 	}
 	rolls, err := w.outdated()
 	if err != nil {
@@ -105,8 +105,8 @@ func (w *reader) status() (Status, error) {
 	return s, nil
 }
 
-// unknown returns notes on what a status lacks without some kinds.
-func unknown(unlisted []string) (notes []string) {
+// notesOnUnlisted returns notes on what a status lacks without some kinds.
+func notesOnUnlisted(unlisted []string) (notes []string) {
 	for _, of := range []struct{ kind, what string }{
 		{cluster.KindBudgets, "what blocks the replacement of nodes"},
 		{cluster.KindLimits, "whether a CapacityLimit is reached"},
@@ -132,15 +132,15 @@ func (s Status) only(pool string) (Status, error) {
 	}
 	p := s.Pools[at]
 	s.Pools, s.Nodes, s.Coming, s.Cost, s.Unpriced = []PoolStatus{p}, p.Nodes, p.coming, p.Cost, p.Unpriced
-	s.NodeList = keep(s.NodeList, func(n Node) bool { return n.Pool == pool })
-	s.Classes = keep(s.Classes, func(c ClassStatus) bool { return c.Name == p.Class })
-	s.Limits = keep(s.Limits, func(l LimitStatus) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) })
-	s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })
-	s.NodePlans = keep(s.NodePlans, func(n NodePlanStatus) bool { return slices.Contains(n.pools, pool) })
+	s.NodeList = filterList(s.NodeList, func(n Node) bool { return n.Pool == pool })
+	s.Classes = filterList(s.Classes, func(c ClassStatus) bool { return c.Name == p.Class })
+	s.Limits = filterList(s.Limits, func(l LimitStatus) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) })
+	s.Waiting = filterList(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })
+	s.NodePlans = filterList(s.NodePlans, func(n NodePlanStatus) bool { return slices.Contains(n.pools, pool) })
 	return s, nil
 }
 
-// keep filters a list; nil stays nil, which is unknown.
-func keep[T any](all []T, some func(T) bool) []T {
+// filterList filters a list; nil stays nil, which is unknown.
+func filterList[T any](all []T, some func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !some(one) })
 }

@@ -92,11 +92,11 @@ func (w *reader) limits() []LimitStatus {
 		l := LimitStatus{Name: cl.Name, Pools: cl.Spec.NodePools, Amounts: sharedAmounts(cl), Says: []Remark{}}
 		reached := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached)
 		if reached != nil && reached.Status == metav1.ConditionTrue {
-			l.Says = append(l.Says, remark(RemarkFull, reached.Message, reached.LastTransitionTime))
+			l.Says = append(l.Says, newRemark(RemarkFull, reached.Message, reached.LastTransitionTime))
 		}
 		ready := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady)
 		if ready != nil && ready.Status == metav1.ConditionFalse {
-			l.Says = append(l.Says, remark(RemarkNotReady, ready.Message, ready.LastTransitionTime))
+			l.Says = append(l.Says, newRemark(RemarkNotReady, ready.Message, ready.LastTransitionTime))
 		}
 		limits = append(limits, l)
 	}
@@ -108,7 +108,7 @@ func (w *reader) limits() []LimitStatus {
 func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
 	amounts, used := []Amount{}, cl.Status.Used
 	if most := cl.Spec.Nodes; most != nil {
-		amounts = append(amounts, amountOf("nodes", whole(ptr.Deref(used.Nodes, 0)), whole(*most)))
+		amounts = append(amounts, amountOf("nodes", wholeQuantity(ptr.Deref(used.Nodes, 0)), wholeQuantity(*most)))
 	}
 	if most := cl.Spec.CPU; most != nil {
 		amounts = append(amounts, amountOf("cpu", ptr.Deref(used.CPU, resource.Quantity{}), *most))
@@ -128,7 +128,7 @@ func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
 	return amounts
 }
 
-func whole(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
+func wholeQuantity(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
 
 // ClassStatus is a LinodeNodeClass with something to report.
 type ClassStatus struct {
@@ -166,11 +166,11 @@ func classRemarks(class *linodev1alpha1.LinodeNodeClass) (says []Remark) {
 		{linodev1alpha1.ConditionVersionCurrent, RemarkVersion},
 	} {
 		if found := set.Get(c.kind); found.IsFalse() {
-			says = append(says, remark(c.what, found.Message, found.LastTransitionTime))
+			says = append(says, newRemark(c.what, found.Message, found.LastTransitionTime))
 		}
 	}
 	if found := set.Get(linodev1alpha1.ConditionPlanClosed); found.IsTrue() {
-		says = append(says, remark(RemarkStock, found.Message, found.LastTransitionTime))
+		says = append(says, newRemark(RemarkStock, found.Message, found.LastTransitionTime))
 	}
 	return says
 }

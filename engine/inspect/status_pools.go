@@ -74,7 +74,7 @@ func (w *reader) outdated() (rolls, error) {
 		return r, err
 	}
 	for _, o := range state.Objects {
-		if r.drift[o.Key()], err = drift(o.Defaulted); err != nil {
+		if r.drift[o.Key()], err = foreignFields(o.Defaulted); err != nil {
 			return r, err
 		}
 	}
@@ -93,8 +93,8 @@ func (w *reader) outdated() (rolls, error) {
 	return r, err
 }
 
-// drift returns the fields that other tools have set in an object that lkeplan applies.
-func drift(obj map[string]any) (says []Remark, err error) {
+// foreignFields returns the fields that other tools have set in an object that lkeplan applies.
+func foreignFields(obj map[string]any) (says []Remark, err error) {
 	if manifest.Label(obj, kube.InventoryLabel) == "" {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
 		of[p.Name] = slices.Clip(of[p.Name]) // also those without nodes
 	}
 	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		return cmp.Or(order(a == "", b == ""), strings.Compare(a, b))
+		return cmp.Or(falseFirst(a == "", b == ""), strings.Compare(a, b))
 	})
 	pools := []PoolStatus{}
 	for _, name := range names {
@@ -187,7 +187,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		{limits.ConditionReplacementsStopped, RemarkLoop},
 	} {
 		if c := set.Get(of.condition); c.IsTrue() {
-			says = append(says, remark(of.what, c.Message, c.LastTransitionTime))
+			says = append(says, newRemark(of.what, c.Message, c.LastTransitionTime))
 		}
 	}
 	var full []string
@@ -221,7 +221,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 func (w *reader) repriced(pool *karpv1.NodePool) []Remark {
 	moved := 0
 	for _, nc := range w.Claims {
-		if nc.Labels[karpv1.NodePoolLabelKey] == pool.Name && consolidated(nc) && w.movedBy(nc.Name) == "" {
+		if nc.Labels[karpv1.NodePoolLabelKey] == pool.Name && isConsolidated(nc) && w.movedBy(nc.Name) == "" {
 			moved++
 		}
 	}
@@ -253,8 +253,8 @@ func (w *reader) priceChange(pools ...*karpv1.NodePool) (last *corev1.Event) {
 	return last
 }
 
-// unrepaired reports that Karpenter repairs no node of a pool, because more than a fifth of its nodes, rounded up, are not
-// ready (karpenter v1.15.0, breakerTrippedPools).
+// unrepaired reports that Karpenter repairs no node of a pool, because more than a fifth of its nodes, rounded up,
+// are not ready (karpenter v1.15.0, breakerTrippedPools).
 func (w *reader) unrepaired(pool *karpv1.NodePool) []Remark {
 	all, sick, joined := 0, 0, false
 	var since time.Time
@@ -363,8 +363,8 @@ func (w *reader) refusals(pool string) (says []Remark) {
 			continue
 		}
 		var r Remark
-		if c := undeleted(nc); c != nil {
-			r = remark(RemarkUndeleted, c.Message, c.LastTransitionTime)
+		if c := undeletedCondition(nc); c != nil {
+			r = newRemark(RemarkUndeleted, c.Message, c.LastTransitionTime)
 		} else if e := w.warning(nc); e != nil {
 			r = Remark{What: RemarkRefused, Text: messageOf(w.events, e), Since: timeOrNil(e.FirstTimestamp.Time), quoted: true}
 		}
@@ -379,9 +379,9 @@ func (w *reader) refusals(pool string) (says []Remark) {
 	return says
 }
 
-// undeleted returns the condition of a claim whose machine cannot be deleted; nil for others.
-func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
-	c := condition(nc, nodeclaim.ConditionMachineDeleted)
+// undeletedCondition returns the condition of a claim whose machine cannot be deleted; nil for others.
+func undeletedCondition(nc *karpv1.NodeClaim) *conditions.Condition {
+	c := claimCondition(nc, nodeclaim.ConditionMachineDeleted)
 	if nc.DeletionTimestamp.IsZero() || !c.IsFalse() {
 		return nil
 	}
@@ -433,7 +433,7 @@ func waitsForMachine(nc *karpv1.NodeClaim) bool {
 		!strings.HasPrefix(nc.Status.ProviderID, "linode://")
 }
 
-func remark(what RemarkKind, text string, since metav1.Time) Remark {
+func newRemark(what RemarkKind, text string, since metav1.Time) Remark {
 	return Remark{What: what, Text: text, Since: timeOrNil(since.Time), quoted: true}
 }
 

@@ -41,7 +41,7 @@ func (s Status) Text(v StatusView) string {
 	if v.All {
 		p.waiting(s.Waiting)
 	} else {
-		p.waiting(fold(s.Waiting))
+		p.waiting(foldWorkloads(s.Waiting))
 	}
 	p.nodePlans(s.NodePlans)
 	p.nodes(s.NodeList, v.All)
@@ -50,7 +50,7 @@ func (s Status) Text(v StatusView) string {
 
 // headline returns the totals.
 func (s Status) headline() string {
-	declared := keep(s.Pools, func(p PoolStatus) bool { return p.Name != "" })
+	declared := filterList(s.Pools, func(p PoolStatus) bool { return p.Name != "" })
 	nodes := diag.Counted(s.Nodes, "node")
 	if s.Coming > 0 {
 		nodes += fmt.Sprintf(" (%d not joined yet)", s.Coming)
@@ -66,7 +66,7 @@ func (s Status) headline() string {
 	if pods == 0 {
 		return text + "; no pod is waiting for a node"
 	}
-	return text + "; " + are(pods, "pod") + " waiting for a node"
+	return text + "; " + countAre(pods, "pod") + " waiting for a node"
 }
 
 // page is a text that is being written.
@@ -110,7 +110,7 @@ func costText(cost catalog.Price, unpriced int) string {
 // pools writes a line for each pool, and below it what there is to report.
 func (p *page) pools(pools []PoolStatus, all bool) {
 	rows := [][]string{{"POOL", "NODES", "STATE", "MONTHLY COST", "LIMITS"}}
-	silent := len(keep(pools, PoolStatus.quiet))
+	silent := len(filterList(pools, PoolStatus.quiet))
 	folded, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of the pools that are left out
 	var shown []PoolStatus
 	for _, pool := range pools {
@@ -230,27 +230,27 @@ func (p *page) nodes(nodes []Node, all bool) {
 				n.Memory.percent(), totalsOf(nodes[:1]).monthly()})
 			nodes = nodes[1:]
 		}
-		if wide := widest(diag.Columns(rows, 3, 4, 5, 6)) - p.Width; wide > 0 {
-			shorten(rows, wide)
+		if wide := widestLine(diag.Columns(rows, 3, 4, 5, 6)) - p.Width; wide > 0 {
+			shortenNames(rows, wide)
 		}
 		p.table(rows, func(int) {}, 3, 4, 5, 6)
 	}
 }
 
-func widest(lines []string) (n int) {
+func widestLine(lines []string) (n int) {
 	for _, line := range lines {
 		n = max(n, utf8.RuneCountInString(line))
 	}
 	return n
 }
 
-// shorten makes the longest names in the first column shorter by some characters, at their beginning.
-func shorten(rows [][]string, by int) {
+// shortenNames makes the longest names in the first column shorter by some characters, at their beginning.
+func shortenNames(rows [][]string, by int) {
 	var names []string
 	for _, row := range rows {
 		names = append(names, row[0])
 	}
-	most := max(leastName, widest(names)-by)
+	most := max(leastName, widestLine(names)-by)
 	for _, row := range rows {
 		if name := []rune(row[0]); len(name) > most {
 			row[0] = "…" + string(name[len(name)-most+1:])
@@ -267,7 +267,7 @@ func (p *page) nodeSums(nodes []Node) {
 		of[key(n)] = append(of[key(n)], n)
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(of), func(a, b [2]string) int {
-		return cmp.Or(order(a[0] == "", b[0] == ""), strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
+		return cmp.Or(falseFirst(a[0] == "", b[0] == ""), strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
 	}) {
 		sum := totalsOf(of[k])
 		rows = append(rows, []string{cmp.Or(k[0], "(none)"), cmp.Or(k[1], "?"), fmt.Sprint(sum.nodes), sum.cpu.percent(),
@@ -310,7 +310,7 @@ func (p *page) table(rows [][]string, below func(row int), right ...int) {
 	}
 	heading, lines := rows[0], diag.Columns(rows, right...)
 	columns := len(heading)
-	for columns > 1 && widest(lines) > p.Width {
+	for columns > 1 && widestLine(lines) > p.Width {
 		columns--
 		narrow := make([][]string, len(rows))
 		for i, row := range rows {

@@ -29,7 +29,7 @@ type Workload struct {
 // waiting returns the pods that are waiting for a node, by their owner.
 func (w *reader) waiting() []Workload {
 	by := map[[2]string][]*corev1.Pod{}
-	for _, pod := range keep(w.Pods, PodWaits) {
+	for _, pod := range filterList(w.Pods, PodWaits) {
 		key := [2]string{pod.Namespace, OwnerOf(pod)}
 		by[key] = append(by[key], pod)
 	}
@@ -64,9 +64,9 @@ func (w *reader) waiting() []Workload {
 	return all
 }
 
-// fold merges workloads of one kind in a namespace if there are many, such as 3,000 pods without an owner. The
+// foldWorkloads merges workloads of one kind in a namespace if there are many, such as 3,000 pods without an owner. The
 // Owner of the result has their number and kind.
-func fold(loads []Workload) (folded []Workload) {
+func foldWorkloads(loads []Workload) (folded []Workload) {
 	kindOf := func(w Workload) [2]string {
 		kind, _, _ := strings.Cut(w.Owner, " ")
 		return [2]string{w.Namespace, kind}

@@ -181,7 +181,7 @@ func (a *Answer) add(about About, lines ...Line) {
 	}
 }
 
-func plainly(texts ...string) (lines []Line) {
+func plainLines(texts ...string) (lines []Line) {
 	for _, text := range texts {
 		lines = append(lines, Line{Text: text})
 	}
@@ -207,9 +207,9 @@ func (w *reader) absent(kind, namespace, name string, names []string) error {
 	case kind == "Node" && len(events) == 0:
 		text += ", and no event is left that tells whether and why it was removed"
 	}
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(a.Reason == "Finalized", b.Reason == "Finalized") })
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return falseFirst(a.Reason == "Finalized", b.Reason == "Finalized") })
 	for _, e := range events {
-		if tells(e.Reason) {
+		if explainsRemoval(e.Reason) {
 			if moved == "" {
 				text += " any more"
 			}
@@ -223,8 +223,8 @@ func (w *reader) absent(kind, namespace, name string, names []string) error {
 	return errors.New(text)
 }
 
-// tells reports whether events with a reason explain why something was removed.
-func tells(reason string) bool {
+// explainsRemoval reports whether events with a reason explain why something was removed.
+func explainsRemoval(reason string) bool {
 	return slices.Contains([]string{"MachineCannotJoin", "MachineNotJoined", "DisruptionTerminating", "MachineLost", "InsufficientCapacity", "PlanReplaced",
 		"Finalized", "Expired", "FailedDraining"}, reason)
 }
@@ -234,7 +234,7 @@ const mostSaid = 400
 // lastEvents returns the last events of objects: the last for each reason, and first why a machine does not join.
 func (w *reader) lastEvents(of ...cluster.Subject) (lines []Line) {
 	events := w.events.About(of...)
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return order(!saysWhyUnjoined(a), !saysWhyUnjoined(b)) })
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return falseFirst(!saysWhyUnjoined(a), !saysWhyUnjoined(b)) })
 	seen := map[string]bool{}
 	for _, e := range events {
 		if seen[e.Reason] || len(lines) == 5 {
@@ -296,8 +296,8 @@ func (l Line) String() string {
 		l.Text)
 }
 
-// together merges lines with the same text, those of few pools first.
-func together(lines []Line) (merged []Line) {
+// mergeLines merges lines with the same text, those of few pools first.
+func mergeLines(lines []Line) (merged []Line) {
 	for _, line := range lines {
 		i := slices.IndexFunc(merged, func(m Line) bool { return m.Text == line.Text })
 		if i < 0 {

@@ -76,8 +76,8 @@ func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, o
 		a.add(why, lines...)
 		rest, about = w.delays, AboutDelays
 	}
-	if c := undeleted(nc); c != nil {
-		a.add(AboutMachine, plainly(fmt.Sprintf("the deletion of the machine has failed for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
+	if c := undeletedCondition(nc); c != nil {
+		a.add(AboutMachine, plainLines(fmt.Sprintf("the deletion of the machine has failed for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
 	}
 	if nc.Status.NodeName != "" && (about == AboutDelays || nc.DeletionTimestamp.IsZero()) {
 		lines, err := rest(ctx, nc)
@@ -132,7 +132,7 @@ func (w *reader) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
 func (w *reader) explainPlan(nc *karpv1.NodeClaim) (lines []Line) {
 	plan, pool := nodeclaim.PlanOf(nc), w.poolOf(nc)
 	if w.region == "" {
-		return plainly(regionless)
+		return plainLines(regionless)
 	}
 	if plan == "" || pool == nil {
 		return nil
@@ -140,9 +140,9 @@ func (w *reader) explainPlan(nc *karpv1.NodeClaim) (lines []Line) {
 	allowed, own := w.allowed(pool), w.price(plan)
 	switch {
 	case !slices.ContainsFunc(allowed, func(it *cloudprovider.InstanceType) bool { return it.Name == plan }):
-		return plainly(fmt.Sprintf("pool %s no longer allows %s", pool.Name, plan))
+		return plainLines(fmt.Sprintf("pool %s no longer allows %s", pool.Name, plan))
 	case !own.Known():
-		return plainly(fmt.Sprintf("the price of %s is unknown, so it cannot be compared with other plan types", plan))
+		return plainLines(fmt.Sprintf("the price of %s is unknown, so it cannot be compared with other plan types", plan))
 	}
 	wants, cheaper := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...), 0
 	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {
@@ -160,7 +160,7 @@ func (w *reader) explainPlan(nc *karpv1.NodeClaim) (lines []Line) {
 	}
 	switch {
 	case cheaper == 0:
-		return plainly(fmt.Sprintf("%s is the cheapest plan type that pool %s allows", plan, pool.Name))
+		return plainLines(fmt.Sprintf("%s is the cheapest plan type that pool %s allows", plan, pool.Name))
 	case cheaper > mostPlans:
 		lines = append(lines, Line{Text: fmt.Sprintf("not %s either", diag.Counted(cheaper-mostPlans, "other cheaper plan type"))})
 	}
@@ -185,7 +185,7 @@ func (w *reader) whyNotPlan(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim
 	wants scheduling.Requirements) string {
 	switch asked := nc.Spec.Resources.Requests; {
 	case !resources.Fits(asked, it.Allocatable()):
-		return lacks(asked, it)
+		return missingResources(asked, it)
 	case slices.Contains(linode.OutOfStock(pool), it.Name):
 		return "Linode is out of stock"
 	case len(it.Offerings.Available()) == 0:
@@ -197,8 +197,8 @@ func (w *reader) whyNotPlan(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim
 	return "it fits now; when the node was created, it was not available, or a limit did not allow it"
 }
 
-// lacks returns what a plan type has too little of for the pods that a node was created for.
-func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
+// missingResources returns what a plan type has too little of for the pods that a node was created for.
+func missingResources(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	var offers, requests []string
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		wanted, has := asked[name], it.Allocatable()[name]

@@ -24,7 +24,7 @@ import (
 
 // pod explains where a pod runs, or why it has no node.
 func (w *reader) pod(ctx context.Context, a *Answer) error {
-	pods := keep(w.Pods, func(p *corev1.Pod) bool { return p.Namespace == a.Namespace })
+	pods := filterList(w.Pods, func(p *corev1.Pod) bool { return p.Namespace == a.Namespace })
 	pod := findNamed(pods, a.Name)
 	switch {
 	case pod == nil:
@@ -35,9 +35,9 @@ func (w *reader) pod(ctx context.Context, a *Answer) error {
 		a.Summary = fmt.Sprintf("Pod %s/%s is being deleted.", pod.Namespace, pod.Name)
 		return nil
 	}
-	a.Summary = fmt.Sprintf("%s has waited for a node for %s.", full(pod), w.age(pod.CreationTimestamp.Time))
+	a.Summary = fmt.Sprintf("%s has waited for a node for %s.", podWithOwner(pod), w.age(pod.CreationTimestamp.Time))
 	if len(pod.Spec.SchedulingGates) > 0 {
-		a.add(AboutWaits, plainly("the scheduling gate "+pod.Spec.SchedulingGates[0].Name+" blocks the pod")...)
+		a.add(AboutWaits, plainLines("the scheduling gate "+pod.Spec.SchedulingGates[0].Name+" blocks the pod")...)
 		return nil
 	}
 	if err := w.wouldGo(ctx, a, pod); err != nil {
@@ -55,7 +55,7 @@ func (w *reader) wouldGo(ctx context.Context, a *Answer, pod *corev1.Pod) error 
 	}
 	asks := w.storageOf(ctx, pod)
 	if asks.unready != "" {
-		a.add(AboutPlacing, plainly("nothing until the volumes of the pod exist: "+asks.unready)...)
+		a.add(AboutPlacing, plainLines("nothing until the volumes of the pod exist: "+asks.unready)...)
 		return nil
 	}
 	placed, err := simulate.Place(ctx, w.live(ctx, nil))
@@ -64,12 +64,12 @@ func (w *reader) wouldGo(ctx context.Context, a *Answer, pod *corev1.Pod) error 
 	}
 	lines := append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...)
 	if where := asks.places.String(); where != "" {
-		lines = append(plainly("the volumes of the pod need a node with "+where), lines...)
+		lines = append(plainLines("the volumes of the pod need a node with "+where), lines...)
 	}
 	a.add(AboutPlacing, lines...)
 	waits := w.waits(pod)
 	if placed[pod.UID].Plan != "" && len(waits) == 0 && w.Now.Sub(pod.CreationTimestamp.Time) > time.Minute {
-		waits = plainly("nothing tells why the node is not created yet; run lkeplan doctor to check that the controller runs")
+		waits = plainLines("nothing tells why the node is not created yet; run lkeplan doctor to check that the controller runs")
 	}
 	a.add(AboutWaits, waits...)
 	return nil
@@ -78,7 +78,7 @@ func (w *reader) wouldGo(ctx context.Context, a *Answer, pod *corev1.Pod) error 
 // waits returns what a pod waits for: the machine that was requested for it, or what Linode says about its pools.
 func (w *reader) waits(pod *corev1.Pod) (lines []Line) {
 	if nc := w.nominated(pod); nc != nil {
-		lines = plainly(fmt.Sprintf("NodeClaim %s was created for the pod %s ago.%s", nc.Name,
+		lines = plainLines(fmt.Sprintf("NodeClaim %s was created for the pod %s ago.%s", nc.Name,
 			w.age(nc.CreationTimestamp.Time), w.stage(nc)))
 		if e := w.warning(nc); e != nil {
 			lines = append(lines, Line{Text: fmt.Sprintf("%s ago: %s", w.ageOf(e), messageOf(w.events, e))})
@@ -105,7 +105,7 @@ func (w *reader) waits(pod *corev1.Pod) (lines []Line) {
 			}
 		}
 	}
-	return together(lines)
+	return mergeLines(lines)
 }
 
 // nominated returns the NodeClaim that will run a pod according to its events; nil if there is none.
@@ -125,7 +125,7 @@ func (w *reader) nominated(pod *corev1.Pod) *karpv1.NodeClaim {
 
 // running shows where a pod runs, and why its node has its plan type.
 func (w *reader) running(a *Answer, pod *corev1.Pod) error {
-	a.Summary = fmt.Sprintf("%s has node %s.", full(pod), pod.Spec.NodeName)
+	a.Summary = fmt.Sprintf("%s has node %s.", podWithOwner(pod), pod.Spec.NodeName)
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
 			a.Summary = fmt.Sprintf("%s The node is %s.%s", a.Summary, w.describe(nc), w.stage(nc))
@@ -136,8 +136,8 @@ func (w *reader) running(a *Answer, pod *corev1.Pod) error {
 	return nil
 }
 
-// full names a pod and its owner.
-func full(pod *corev1.Pod) string {
+// podWithOwner names a pod and its owner.
+func podWithOwner(pod *corev1.Pod) string {
 	text, owner := "Pod "+pod.Namespace+"/"+pod.Name, OwnerOf(pod)
 	if owner == "Pod "+pod.Name {
 		return text
@@ -153,7 +153,7 @@ func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("create a %s (%s) for the pod", p.Plan,
 			w.price(p.Plan).AnHour())}}
 	case p.Node != "":
-		return plainly(w.room(p.Node))
+		return plainLines(w.room(p.Node))
 	}
 	var near, far []Line
 	for _, r := range p.Reasons {
@@ -174,17 +174,17 @@ func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 		}
 		far = append(far, line)
 	}
-	slices.SortStableFunc(far, func(a, b Line) int { return cmp.Compare(complaints(a), complaints(b)) })
-	near, far = together(near), together(far)
+	slices.SortStableFunc(far, func(a, b Line) int { return cmp.Compare(countUnmet(a), countUnmet(b)) })
+	near, far = mergeLines(near), mergeLines(far)
 	if n := len(far) - mostFar; n > 0 {
 		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("%s do not match the pod either", diag.Counted(n, "other pool"))})
 	}
 	return append(near, far...)
 }
 
-// complaints returns how many requirements of a pod a pool does not meet: the pool with the fewest is probably the
+// countUnmet returns how many requirements of a pod a pool does not meet: the pool with the fewest is probably the
 // intended one.
-func complaints(line Line) int { return strings.Count(line.Text, "; the pod ") }
+func countUnmet(line Line) int { return strings.Count(line.Text, "; the pod ") }
 
 // elsewhere reports that a pod requires a region or zone that the cluster is not in.
 func (w *reader) elsewhere(pod *corev1.Pod) (lines []Line) {
@@ -235,7 +235,7 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 		a.Summary = w.summary(p)
 		var lines []Line
 		if len(p.States) > 0 {
-			lines = plainly(statesText(p.States))
+			lines = plainLines(statesText(p.States))
 		}
 		for _, r := range p.Says {
 			lines = append(lines, Line{Text: r.Text, quoted: r.quoted})
@@ -249,11 +249,11 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 		}
 		a.add(AboutState, lines...)
 	}
-	a.add(AboutPlans, plainly(w.makes(pool)...)...)
+	a.add(AboutPlans, plainLines(w.makes(pool)...)...)
 	if nodes, _ := w.countNodes(pool, nil); nodes > 0 { // otherwise no node stays
-		a.add(AboutStays, plainly(w.closedBudgets(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
+		a.add(AboutStays, plainLines(w.closedBudgets(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	}
-	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
+	for _, load := range foldWorkloads(filterList(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
 		waits = append(waits, Line{Text: fmt.Sprintf("%s in namespace %s (%s)", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner)})
 	}
 	a.add(AboutWaits, waits...)

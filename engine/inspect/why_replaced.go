@@ -38,12 +38,12 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 		return "", nil, err
 	}
 	var texts []string
-	drifted, going := condition(nc, karpv1.ConditionTypeDrifted), condition(nc, karpv1.ConditionTypeDisruptionReason)
+	drifted, going := claimCondition(nc, karpv1.ConditionTypeDrifted), claimCondition(nc, karpv1.ConditionTypeDisruptionReason)
 	marked := drifted.IsTrue()
 	switch {
 	case going.IsTrue():
 		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
-		if consolidated(nc) {
+		if isConsolidated(nc) {
 			moved := w.movedBy(nc.Name)
 			texts = append(texts, cmp.Or(moved, w.unrecorded()))
 			if e := w.priceChange(w.Snapshot.Pools...); e != nil && moved == "" {
@@ -92,12 +92,12 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 			}
 		}
 	}
-	return about, plainly(texts...), nil
+	return about, plainLines(texts...), nil
 }
 
-// consolidated reports whether Karpenter removes or replaces a node because it is empty or other capacity is cheaper.
-func consolidated(nc *karpv1.NodeClaim) bool {
-	going := condition(nc, karpv1.ConditionTypeDisruptionReason)
+// isConsolidated reports whether Karpenter removes or replaces a node because it is empty or other capacity is cheaper.
+func isConsolidated(nc *karpv1.NodeClaim) bool {
+	going := claimCondition(nc, karpv1.ConditionTypeDisruptionReason)
 	if !going.IsTrue() {
 		return false
 	}

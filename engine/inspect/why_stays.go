@@ -29,26 +29,26 @@ import (
 func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
 	pool := w.poolOf(nc)
 	if pool == nil {
-		return plainly("its pool was deleted"), nil
+		return plainLines("its pool was deleted"), nil
 	}
 	pods := w.movable(nc)
 	var lines []Line
 	if text := w.movedBy(nc.Name); text != "" {
-		lines = plainly(text)
+		lines = plainLines(text)
 	}
-	lines = append(lines, plainly(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.policy(pool, nc, len(pods)))...)...)
+	lines = append(lines, plainLines(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.policy(pool, nc, len(pods)))...)...)
 	holds, err := w.holds(nc, true)
 	if err != nil {
 		return nil, err
 	}
-	lines = append(lines, plainly(holds...)...)
+	lines = append(lines, plainLines(holds...)...)
 	reason := karpv1.DisruptionReasonUnderutilized
 	if len(pods) == 0 {
 		reason = karpv1.DisruptionReasonEmpty
 	}
-	lines = append(lines, plainly(w.closedBudgets(pool, nc, reason)...)...)
+	lines = append(lines, plainLines(w.closedBudgets(pool, nc, reason)...)...)
 	without, err := w.without(ctx, nc, pods)
-	return append(lines, plainly(without...)...), err
+	return append(lines, plainLines(without...)...), err
 }
 
 // relabeled explains that labels or annotations of a node changed without a replacement, or have not changed yet.
@@ -66,16 +66,16 @@ func (w *reader) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts [
 	return texts
 }
 
-// delays explains what delays the removal of a node that is removed or replaced: what blocks it, budgets, and pods that would
-// have no node.
+// delays explains what delays the removal of a node that is removed or replaced: what blocks it, budgets, and pods
+// that would have no node.
 func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
 	texts, err := w.holds(nc, false)
 	if err != nil || !nc.DeletionTimestamp.IsZero() {
-		return plainly(texts...), err // neither budgets nor room for its pods keep a deleting node
+		return plainLines(texts...), err // neither budgets nor room for its pods keep a deleting node
 	}
 	pool := w.poolOf(nc)
 	if pool == nil {
-		return plainly(texts...), nil // nothing counts budgets
+		return plainLines(texts...), nil // nothing counts budgets
 	}
 	texts = append(texts, w.closedBudgets(pool, nc, karpv1.DisruptionReasonDrifted)...)
 	if !w.draining(nc) {
@@ -88,7 +88,7 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 			texts = append(texts, refused[0])
 		}
 	}
-	return plainly(texts...), nil
+	return plainLines(texts...), nil
 }
 
 // hosts reports maintenance of a node's host that does not replace the node yet, and until when its paid hour keeps it.
@@ -118,11 +118,11 @@ func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	return texts
 }
 
-// awaited reports that Karpenter will repair the node of a claim that is not ready, or that the controller waits for its
-// machine, because its host is maintained: the Node is not ready, or has not joined.
+// awaited reports that Karpenter will repair the node of a claim that is not ready, or that the controller waits for
+// its machine, because its host is maintained: the Node is not ready, or has not joined.
 func (w *reader) awaited(nc *karpv1.NodeClaim) []string {
 	window := maintenance.Of(nc)
-	switch sick := nc.Status.NodeName != "" && !ready(w.Snapshot.Nodes, nc.Status.NodeName); {
+	switch sick := nc.Status.NodeName != "" && !isNodeReady(w.Snapshot.Nodes, nc.Status.NodeName); {
 	case sick && !window.Explains(w.Now):
 		return []string{fmt.Sprintf("the node is not ready; unless repair is off, Karpenter replaces it after %s, within the budgets "+
 			"for the reason Unhealthy", schedule.WriteDuration(linode.RepairAfter))}
@@ -154,7 +154,7 @@ func (w *reader) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (
 		return []string{fmt.Sprintf("pool %s never removes nodes to save cost (consolidate_after is Never)", pool.Name)}
 	case d.ConsolidationPolicy == karpv1.ConsolidationPolicyWhenEmpty && pods > 0:
 		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes (policy WhenEmpty), and %s on the node",
-			pool.Name, are(pods, "pod")))
+			pool.Name, countAre(pods, "pod")))
 	}
 	since := nc.Status.LastPodEventTime.Time
 	if since.IsZero() {
@@ -208,8 +208,8 @@ func (w *reader) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*core
 	return []string{w.instead(nc, fresh)}, nil
 }
 
-// moved places the pods of a node as if it did not exist. Fresh are the new nodes that they would get, by name, and refused is
-// why a pod would have no node, for each such pod.
+// moved places the pods of a node as if it did not exist. Fresh are the new nodes that they would get, by name, and
+// refused is why a pod would have no node, for each such pod.
 func (w *reader) moved(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) (
 	fresh map[string]simulate.Placement, refused []string, err error) {
 	placed, err := simulate.Place(ctx, w.live(ctx, nc))
@@ -225,7 +225,7 @@ func (w *reader) moved(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1
 			name := pod.Namespace + "/" + pod.Name
 			text := fmt.Sprintf("without this node, pod %s would have no node", name)
 			if len(p.Reasons) > 0 {
-				text += ": " + strings.TrimSuffix(together(w.placing(pod, p))[0].String(), ".")
+				text += ": " + strings.TrimSuffix(mergeLines(w.placing(pod, p))[0].String(), ".")
 			}
 			refused = append(refused, text)
 		}
@@ -282,7 +282,7 @@ func (w *reader) closedBudgets(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reas
 			texts = append(texts, text)
 		case pace.Now == 0:
 			texts = append(texts, fmt.Sprintf("pool %s: the budget %s allows the disruption of %s at a time, and %s", pool.Name,
-				b.Nodes, diag.Counted(pace.Windows[0].Nodes, "node"), goes(going)))
+				b.Nodes, diag.Counted(pace.Windows[0].Nodes, "node"), removalCount(going)))
 		}
 	}
 	return texts
@@ -296,16 +296,16 @@ func (w *reader) countNodes(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 			continue
 		}
 		nodes++
-		marked := condition(nc, karpv1.ConditionTypeDisruptionReason)
-		if nc != but && (marked.IsTrue() || !nc.DeletionTimestamp.IsZero() || !ready(w.Snapshot.Nodes, nc.Status.NodeName)) {
+		marked := claimCondition(nc, karpv1.ConditionTypeDisruptionReason)
+		if nc != but && (marked.IsTrue() || !nc.DeletionTimestamp.IsZero() || !isNodeReady(w.Snapshot.Nodes, nc.Status.NodeName)) {
 			going = append(going, nc.Status.NodeName)
 		}
 	}
 	return nodes, going
 }
 
-// ready reports whether a Node is ready; true if that is unknown.
-func ready(nodes []*corev1.Node, name string) bool {
+// isNodeReady reports whether a Node is ready; true if that is unknown.
+func isNodeReady(nodes []*corev1.Node, name string) bool {
 	n := findNamed(nodes, name)
 	if n == nil {
 		return true
@@ -314,14 +314,14 @@ func ready(nodes []*corev1.Node, name string) bool {
 	return c.Status == "" || c.Status == corev1.ConditionTrue
 }
 
-func goes(nodes []string) string {
+func removalCount(nodes []string) string {
 	if len(nodes) == 1 {
 		return "node " + nodes[0] + " is being removed or is not ready"
 	}
 	return fmt.Sprintf("%d nodes are being removed or are not ready", len(nodes))
 }
 
-func are(n int, what string) string {
+func countAre(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " is"
 	}

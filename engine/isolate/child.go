@@ -78,7 +78,7 @@ func (c Child) Ask(ctx context.Context, question, answer any) error {
 	cmd.Stdin = bytes.NewReader(input)
 	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.SysProcAttr = apart()
+	cmd.SysProcAttr = childAttributes()
 	cmd.WaitDelay = time.Second
 	if err := run(cmd); err != nil {
 		return c.ended(ctx, limited, err, stderr.String())

@@ -22,7 +22,7 @@ const (
 func Answer[Question, Result any](
 	stdin io.Reader, stdout, stderr io.Writer, answer func(Question) (Result, error),
 ) int {
-	err := enter()
+	err := enterConfinement()
 	var question Question
 	if err == nil {
 		err = json.NewDecoder(stdin).Decode(&question)
@@ -41,9 +41,9 @@ func Answer[Question, Result any](
 	return 0
 }
 
-// enter limits the resources of this process, and what it can access. It does nothing in a process
+// enterConfinement limits the resources of this process, and what it can access. It does nothing in a process
 // that no Child has started.
-func enter() error {
+func enterConfinement() error {
 	text := os.Getenv(memoryVar)
 	if text == "" {
 		return nil
@@ -52,15 +52,15 @@ func enter() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", memoryVar, err)
 	}
-	if err := limit(memory); err != nil {
+	if err := limitResources(memory); err != nil {
 		return err
 	}
-	return restrict(os.Getenv(readVar))
+	return restrictToDir(os.Getenv(readVar))
 }
 
-// restrict leaves this process nothing but reading a directory, as far as the kernel's Landlock can
+// restrictToDir leaves this process nothing but reading a directory, as far as the kernel's Landlock can
 // restrict it.
-func restrict(dir string) error {
+func restrictToDir(dir string) error {
 	var rules []landlock.Rule
 	if dir != "" {
 		rules = append(rules, landlock.PathAccess(llsyscall.AccessFSReadFile|llsyscall.AccessFSReadDir, dir))

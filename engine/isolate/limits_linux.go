@@ -5,14 +5,14 @@ import (
 	"syscall"
 )
 
-// apart puts a child into a separate process group, and ends it with its parent.
-func apart() *syscall.SysProcAttr {
+// childAttributes puts a child into a separate process group, and ends it with its parent.
+func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// limit limits the resources of this process, memory in bytes. RLIMIT_DATA counts writable mappings,
+// limitResources limits the resources of this process, memory in bytes. RLIMIT_DATA counts writable mappings,
 // but not the address space that Go's runtime reserves. A child writes no files.
-func limit(memory uint64) error {
+func limitResources(memory uint64) error {
 	for resource, most := range map[int]uint64{
 		syscall.RLIMIT_DATA: memory, syscall.RLIMIT_FSIZE: 0, syscall.RLIMIT_CORE: 0, syscall.RLIMIT_NOFILE: 256,
 	} {

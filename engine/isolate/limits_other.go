@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-func apart() *syscall.SysProcAttr { return nil }
+func childAttributes() *syscall.SysProcAttr { return nil }
 
-// limit refuses to run a child on a system that cannot confine it.
-func limit(uint64) error {
+// limitResources refuses to run a child on a system that cannot confine it.
+func limitResources(uint64) error {
 	return errors.New("external input is read in confined processes, which only Linux supports")
 }

@@ -44,7 +44,7 @@ type left struct {
 
 // Read reads the files that end in .yaml, .yml and .json. It ignores documents that are not objects.
 func (d Directory) Read() (found Found, err error) {
-	w := walk{Directory: d, wanted: wanted(d.Kinds)}
+	w := walk{Directory: d, wanted: wantedKinds(d.Kinds)}
 	err = fs.WalkDir(d.FS, d.Root, w.visit)
 	return w.found, err
 }
@@ -56,8 +56,8 @@ type walk struct {
 	found  Found
 }
 
-// wanted matches the text of a possible object of one of the kinds, or of a kind that a template fills in.
-func wanted(kinds []string) *regexp.Regexp {
+// wantedKinds matches the text of a possible object of one of the kinds, or of a kind that a template fills in.
+func wantedKinds(kinds []string) *regexp.Regexp {
 	return regexp.MustCompile(`\bkind["']?\s*:\s*["']?(?:\{\{|(?:` + strings.Join(kinds, "|") + `)(?:List)?\b)`)
 }
 
@@ -120,9 +120,9 @@ func (w *walk) read(name, shown string) {
 		return
 	}
 	defer file.Close()
-	raw, problem := bounded(file)
+	raw, problem := readBounded(file)
 	if problem == nil {
-		problem = documents(raw, func(n int, text []byte, found []map[string]any, problem error) error {
+		problem = eachDocument(raw, func(n int, text []byte, found []map[string]any, problem error) error {
 			w.document(Object{File: shown, Document: n, Listed: true}, text, found, problem)
 			return nil
 		})
@@ -205,7 +205,7 @@ func (f Found) Notes() (notes, missing []string) {
 		}
 	}
 	for _, k := range keys {
-		switch all := joined(places[k]); {
+		switch all := joinFirst(places[k]); {
 		case k.matters:
 			missing = append(missing, fmt.Sprintf("%s: %s", all, k.why))
 		case k.why == "":
@@ -217,8 +217,8 @@ func (f Found) Notes() (notes, missing []string) {
 	return notes, missing
 }
 
-// joined lists the first names, and the number of the others.
-func joined(names []string) string {
+// joinFirst lists the first names, and the number of the others.
+func joinFirst(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
 		return strings.Join(names, ", ")

@@ -47,11 +47,11 @@ func (o Object) Place() string {
 // Read reads the objects of a file that is meant for kubectl: YAML or JSON, several documents, and lists. A
 // document that is not an object is an error.
 func Read(file string, r io.Reader) (objects []Object, err error) {
-	raw, err := bounded(r)
+	raw, err := readBounded(r)
 	if err != nil {
 		return nil, err
 	}
-	err = documents(raw, func(n int, _ []byte, found []map[string]any, err error) error {
+	err = eachDocument(raw, func(n int, _ []byte, found []map[string]any, err error) error {
 		for _, fields := range found {
 			objects = append(objects, Object{File: file, Document: n, Fields: fields})
 		}
@@ -63,8 +63,8 @@ func Read(file string, r io.Reader) (objects []Object, err error) {
 	return objects, nil
 }
 
-// bounded reads a whole file up to maxSize.
-func bounded(r io.Reader) ([]byte, error) {
+// readBounded reads a whole file up to maxSize.
+func readBounded(r io.Reader) ([]byte, error) {
 	all, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err == nil && len(all) > maxSize {
 		return all[:maxSize], fmt.Errorf("more than %d MiB", maxSize>>20)
@@ -72,9 +72,9 @@ func bounded(r io.Reader) ([]byte, error) {
 	return all, err
 }
 
-// documents calls see for each document of a file with its text, the objects in it, and its error. It ends with the
+// eachDocument calls see for each document of a file with its text, the objects in it, and its error. It ends with the
 // first error that see returns, or with an error of the file as a whole.
-func documents(raw []byte, see func(n int, text []byte, found []map[string]any, err error) error) error {
+func eachDocument(raw []byte, see func(n int, text []byte, found []map[string]any, err error) error) error {
 	all, err := schemas.UTF8(raw)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func documents(raw []byte, see func(n int, text []byte, found []map[string]any, 
 		case bytes.Contains(text, []byte("{{")):
 			problem = errTemplate
 		default:
-			problem = errors.New(placed(problem, bytes.Count(all[:begun], []byte("\n"))))
+			problem = errors.New(withFileLines(problem, bytes.Count(all[:begun], []byte("\n"))))
 		}
 		if problem != nil {
 			problem = fmt.Errorf("document %d: %w", n, problem)
@@ -109,9 +109,9 @@ func documents(raw []byte, see func(n int, text []byte, found []map[string]any, 
 	}
 }
 
-// placed returns the text of an error of a document with line numbers of the file. before is the number of lines
+// withFileLines returns the text of an error of a document with line numbers of the file. before is the number of lines
 // before the document.
-func placed(err error, before int) string {
+func withFileLines(err error, before int) string {
 	return inLine.ReplaceAllStringFunc(err.Error(), func(text string) string {
 		n, _ := strconv.Atoi(inLine.FindStringSubmatch(text)[1])
 		return fmt.Sprintf("not valid YAML: line %d", before+n)

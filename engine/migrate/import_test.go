@@ -269,7 +269,8 @@ pool "web_v2" {
 	}
 }
 
-// TestImportOfEmptyValues: a label with an empty value counts, and so do empty lists and maps in Karpenter's hash of a pool.
+// TestImportOfEmptyValues: a label with an empty value counts, and so do empty lists and maps in Karpenter's hash of
+// a pool.
 func TestImportOfEmptyValues(t *testing.T) {
 	text := strings.NewReplacer("annotations: {note: NOTE}", `labels: {example.com/l: ""}, annotations: {example.com/n: ""}`,
 		"  template:\n", `  template:

@@ -53,10 +53,10 @@ func Suspend(ctx context.Context, c Cluster, at types.NamespacedName, suspend bo
 
 // Request requests a reconciliation of a NodePlan, and returns the token for Await.
 func Request(ctx context.Context, c Cluster, at types.NamespacedName, now time.Time) (token string, err error) {
-	return request(ctx, c, reference(at), now)
+	return requestReconcile(ctx, c, reference(at), now)
 }
 
-func request(ctx context.Context, c Cluster, obj map[string]any, now time.Time) (token string, err error) {
+func requestReconcile(ctx context.Context, c Cluster, obj map[string]any, now time.Time) (token string, err error) {
 	token = now.Format(time.RFC3339Nano)
 	return token, c.Merge(ctx, obj, map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{meta.ReconcileRequestAnnotation: token}},
@@ -75,7 +75,7 @@ func Fetch(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan, now tim
 	}
 	source := referenceTo("source.toolkit.fluxcd.io/v1", ref.Kind,
 		types.NamespacedName{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name})
-	token, err := request(ctx, c, source, now)
+	token, err := requestReconcile(ctx, c, source, now)
 	if err != nil {
 		return err
 	}

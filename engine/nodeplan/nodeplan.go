@@ -176,9 +176,10 @@ var compared = []string{
 	lkeplanv1alpha1.ReasonProving, lkeplanv1alpha1.ReasonHeld, lkeplanv1alpha1.ReasonRolledBack,
 }
 
-// Pending returns the plan that a NodePlan has made and not applied; nil if there is none. If the controller could not
-// compare the revision with the cluster, that is unknown, for the returned reason. A NodePlan that only plans keeps its plan
-// pending. The status keeps the plan of an earlier revision until another one changes something: that plan is not pending.
+// Pending returns the plan that a NodePlan has made and not applied; nil if there is none. If the controller could
+// not compare the revision with the cluster, that is unknown, for the returned reason. A NodePlan that only plans
+// keeps its plan pending. The status keeps the plan of an earlier revision until another one changes something: that
+// plan is not pending.
 func Pending(np *lkeplanv1alpha1.NodePlan) (p *lkeplanv1alpha1.PlanSummary, unknown string) {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	switch {

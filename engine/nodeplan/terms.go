@@ -16,12 +16,12 @@ import (
 // field.
 func Ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
 	return func(d plan.Drift) bool {
-		return slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) })
+		return slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return coversField(r, d) })
 	}
 }
 
-// covers reports whether a rule names a field, or a field that contains it.
-func covers(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
+// coversField reports whether a rule names a field, or a field that contains it.
+func coversField(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
 	if (r.Kind != "" && r.Kind != d.Kind) || (r.Name != "" && r.Name != d.Name) {
 		return false
 	}

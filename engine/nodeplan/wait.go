@@ -27,7 +27,7 @@ func Await(ctx context.Context, c Cluster, at types.NamespacedName, token string
 		if np, err = Get(ctx, c, at); err != nil {
 			return false, err
 		}
-		ended, doing := progress(np, token)
+		ended, doing := reconcileProgress(np, token)
 		if !ended && doing != "" && doing != said {
 			report(doing)
 			said = doing
@@ -40,10 +40,10 @@ func Await(ctx context.Context, c Cluster, at types.NamespacedName, token string
 	return np, err
 }
 
-// progress reports whether the reconciliation with a token has ended, or else what it
+// reconcileProgress reports whether the reconciliation with a token has ended, or else what it
 // does. A NodePlan whose condition Ready is unknown is still reconciled, unless it waits
 // for its window.
-func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing string) {
+func reconcileProgress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing string) {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	at := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReconcilingCondition)
 	switch {

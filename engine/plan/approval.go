@@ -11,8 +11,8 @@ import (
 )
 
 // LiftByApproval lifts the guards that an approval names, if it is for this plan, covers the number of nodes that the
-// plan touches, and has not expired. It sets the permission of each guard that refuses the plan. It returns a sentence on
-// why the plan is still refused; "" if it is not, or there is no approval.
+// plan touches, and has not expired. It sets the permission of each guard that refuses the plan. It returns a
+// sentence on why the plan is still refused; "" if it is not, or there is no approval.
 func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now time.Time) (why string) {
 	p.Permit()
 	if a == nil || !p.Refused() {
@@ -36,7 +36,7 @@ func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now tim
 		v := &p.Verdicts[i]
 		switch {
 		case v.Status != Blocked:
-		case slices.Contains(a.Guards, v.Permission), covers(a.Guards, v.Permission):
+		case slices.Contains(a.Guards, v.Permission), coversPermission(a.Guards, v.Permission):
 			v.Status = Allowed
 		default:
 			left = append(left, v.Permission)
@@ -48,9 +48,9 @@ func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now tim
 	return ""
 }
 
-// covers reports whether permissions together name each object of one permission. If a plan is applied in waves, each
-// wave is about some of the objects.
-func covers(given []string, permission string) bool {
+// coversPermission reports whether permissions together name each object of one permission. If a plan is applied in
+// waves, each wave is about some of the objects.
+func coversPermission(given []string, permission string) bool {
 	guard, addrs, _ := strings.Cut(permission, ":")
 	for addr := range strings.SplitSeq(addrs, ",") {
 		named := func(g string) bool {
@@ -65,8 +65,8 @@ func covers(given []string, permission string) bool {
 }
 
 // ApprovalFor returns the approval that a NodePlan waits for: its plan, the guards that refuse it, and the number of
-// nodes that it touches now. Guards that an approval of this plan lifts already stay lifted. The caller adds the approver and
-// the expiry. If nothing waits for approval, the error explains why.
+// nodes that it touches now. Guards that an approval of this plan lifts already stay lifted. The caller adds the
+// approver and the expiry. If nothing waits for approval, the error explains why.
 func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	name := np.Namespace + "/" + np.Name
 	if np.Status.Plan == nil {

@@ -52,8 +52,8 @@ func (m Moves) of(pool string) map[string]Move {
 
 const otherLabels = "it has other labels"
 
-// An attractor is a change of a pool that adds capacity for the pods of other pools: Karpenter consolidates over all pools,
-// and gives a pod to the first pool, by weight, that has a place for it.
+// An attractor is a change of a pool that adds capacity for the pods of other pools: Karpenter consolidates over all
+// pools, and gives a pod to the first pool, by weight, that has a place for it.
 type attractor struct {
 	change   int // that adds it
 	of       int // the change of the pool
@@ -64,7 +64,8 @@ type attractor struct {
 	labels   map[string]string // that pods of other pools must select, if only labels are new
 }
 
-// overlaid reports whether an overlay selects nodes by one of some labels, so that their prices and sizes change with it.
+// overlaid reports whether an overlay selects nodes by one of some labels, so that their prices and sizes change with
+// it.
 func overlaid(labels []string, base, head side) bool {
 	selects := func(overlay map[string]any) bool {
 		requirements, _ := manifest.Map(overlay, "spec")["requirements"].([]any)
@@ -125,8 +126,8 @@ func hasNoNodes(pool *karpv1.NodePool) bool {
 	return false
 }
 
-// added says what capacity a change of a pool adds, and of which plan types; "" if none. The plan types are nil if pods may
-// run on the nodes that exist.
+// added says what capacity a change of a pool adds, and of which plan types; "" if none. The plan types are nil if
+// pods may run on the nodes that exist.
 func added(old, now object, offers []Offer) (what string, of []Offer) {
 	before, after := old.pool, now.pool
 	all := Admitted(offers, now.requirements())
@@ -143,7 +144,7 @@ func added(old, now object, offers []Offer) (what string, of []Offer) {
 		return slices.ContainsFunc(had, func(h Offer) bool { return h.Name == o.Name })
 	})
 	for _, r := range slices.Concat(before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements) {
-		if !widens(before, after, r.Key) {
+		if !widensRequirement(before, after, r.Key) {
 			continue
 		}
 		ofPlans := len(offers) > 0 && !slices.ContainsFunc(offers, func(o Offer) bool { return !o.Unknown && !o.Requirements.Has(r.Key) })
@@ -200,8 +201,8 @@ func newLabels(before, after *karpv1.NodePool) map[string]string {
 	return fresh
 }
 
-// concerns reports whether pods that run in another pool, as it was before the change, may ask for what an attractor adds: of
-// new labels, only pods that select one of them do, and they run on nodes that have it.
+// concerns reports whether pods that run in another pool, as it was before the change, may ask for what an attractor
+// adds: of new labels, only pods that select one of them do, and they run on nodes that have it.
 func (a attractor) concerns(other object) bool {
 	if a.adds != otherLabels || other.pool == nil {
 		return true
@@ -216,9 +217,9 @@ func (a attractor) concerns(other object) bool {
 	return false
 }
 
-// excludes says of pods that run in another pool why the capacity cannot be for them, or else why it may be, as far as the
-// pools alone say; theirs are the offers that they admit. A taint counts, because pods tolerate the taints of their own pool.
-// A label or a requirement does not: a pod that selects no label runs anywhere.
+// excludes says of pods that run in another pool why the capacity cannot be for them, or else why it may be, as far
+// as the pools alone say; theirs are the offers that they admit. A taint counts, because pods tolerate the taints of
+// their own pool. A label or a requirement does not: a pod that selects no label runs anywhere.
 func (a attractor) excludes(other object, theirs []Offer) (cannot, may string) {
 	if other.pool == nil {
 		return "", "the other pool is unknown"
@@ -317,8 +318,8 @@ func (p *Plan) raisedLimits(base, head side) (all []attractor) {
 	return all
 }
 
-// A reducer is a change after which a pool takes fewer pods, or is gone. Karpenter then tries the next pools for pods for which
-// it tried this one, and replaces their nodes if that is cheaper.
+// A reducer is a change after which a pool takes fewer pods, or is gone. Karpenter then tries the next pools for pods
+// for which it tried this one, and replaces their nodes if that is cheaper.
 type reducer struct {
 	change int // that reduces it
 	of     int // the change of the pool
@@ -368,7 +369,7 @@ func reduced(before, after *karpv1.NodePool) func(other object) (why string, les
 		}
 	}
 	for _, r := range slices.Concat(before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements) {
-		if widens(after, before, r.Key) {
+		if widensRequirement(after, before, r.Key) {
 			return always("its requirements are narrower")
 		}
 	}

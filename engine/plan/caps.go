@@ -77,15 +77,15 @@ func (l limitsBlock) bound(pools []pricedPool) Ceiling {
 	most = most.or(l.monthly)
 	for name, limit := range l.amounts {
 		if limit.Sign() > 0 {
-			most = most.or(filled(pools, slices.Index(counted[:], name), inShares(name, limit)))
+			most = most.or(fillCheapest(pools, slices.Index(counted[:], name), inShares(name, limit)))
 		}
 	}
 	return most
 }
 
-// filled returns the maximum cost of pools that share an amount of one resource: the pools that cost most per unit
-// come first, each up to its ceiling.
-func filled(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
+// fillCheapest returns the maximum cost of pools that share an amount of one resource: the pools that cost most per
+// unit come first, each up to its ceiling.
+func fillCheapest(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
 	type cheap struct {
 		pricedPool
 		share *big.Rat // the least of the resource that a dollar buys
@@ -141,10 +141,10 @@ type boundedSet struct {
 	by      []string // the limits blocks that bind
 }
 
-// together bounds the cost of pools with limits on several of them. Each pool is in one set. A limit joins the sets that
-// it covers if its bound is lower than their sum. If limits are disjoint or nested, the result is the least bound; if they
-// overlap, it is an upper bound.
-func together(ctx context.Context, pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []string) {
+// boundTogether bounds the cost of pools with limits on several of them. Each pool is in one set. A limit joins the
+// sets that it covers if its bound is lower than their sum. If limits are disjoint or nested, the result is the least
+// bound; if they overlap, it is an upper bound.
+func boundTogether(ctx context.Context, pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []string) {
 	var sets []boundedSet
 	for _, p := range pools {
 		set := boundedSet{pools: []pricedPool{p}, ceiling: p.cost.Ceiling}

@@ -25,7 +25,7 @@ func Diff(ctx context.Context, from, to State) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p, err := effects(ctx, base, head)
+	p, err := diffEffects(ctx, base, head)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -42,8 +42,8 @@ func Diff(ctx context.Context, from, to State) (Plan, error) {
 	return p, p.cost(ctx, base, head)
 }
 
-// effects returns the changes of objects with their effects on nodes, without their numbers of nodes.
-func effects(ctx context.Context, base, head side) (Plan, error) {
+// diffEffects returns the changes of objects with their effects on nodes, without their numbers of nodes.
+func diffEffects(ctx context.Context, base, head side) (Plan, error) {
 	p := Plan{Now: head.Now}
 	for _, o := range head.objects {
 		if ctx.Err() != nil {
@@ -51,10 +51,10 @@ func effects(ctx context.Context, base, head side) (Plan, error) {
 		}
 		old, existed := base.byKey[o.Key()]
 		if !existed {
-			p.Changes = append(p.Changes, created(o.Object, head.State))
+			p.Changes = append(p.Changes, createdChange(o.Object, head.State))
 			continue
 		}
-		c, err := updated(old, o, base.Unheld)
+		c, err := updatedChange(old, o, base.Unheld)
 		if err != nil {
 			return Plan{}, fmt.Errorf("compare %s: %w", o.Addr, err)
 		}
@@ -64,7 +64,7 @@ func effects(ctx context.Context, base, head side) (Plan, error) {
 		if _, stays := head.byKey[o.Key()]; stays {
 			continue
 		}
-		if c := removed(o.Object, base.State, head.State); c.Prune != Draining { // Rolling shows its progress
+		if c := removedChange(o.Object, base.State, head.State); c.Prune != Draining { // Rolling shows its progress
 			p.Changes = append(p.Changes, c)
 		}
 	}
@@ -91,8 +91,8 @@ func changeOf(o config.Object, action Action) Change {
 	}
 }
 
-// stored returns an object without the fields that the API server and controllers add.
-func stored(o config.Object) map[string]any {
+// withoutServerFields returns an object without the fields that the API server and controllers add.
+func withoutServerFields(o config.Object) map[string]any {
 	obj := o.Defaulted
 	if obj == nil {
 		obj = o.Manifest
@@ -114,27 +114,27 @@ func stored(o config.Object) map[string]any {
 	return kept
 }
 
-// created lists the fields that the configuration sets, without defaults.
-func created(o config.Object, head State) Change {
+// createdChange lists the fields that the configuration sets, without defaults.
+func createdChange(o config.Object, head State) Change {
 	c := changeOf(o, Create)
-	c.New = stored(o)
+	c.New = withoutServerFields(o)
 	// An imported pool exists already, and without a cluster its differences are unknown.
 	if o.Kind() == "NodePool" && head.Nodes == nil && slices.ContainsFunc(head.Imports, func(i config.Import) bool {
 		return i.Kind == o.Kind() && i.Name == o.Name()
 	}) {
 		c.worsen(Roll, true)
 	}
-	fields := flatten(o.Manifest)
+	fields := flattenFields(o.Manifest)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
-		if !empty(fields[path]) {
-			c.Fields = append(c.Fields, Field{Path: path, After: fields[path], Effect: None, Source: origin(o, path)})
+		if !isEmptyValue(fields[path]) {
+			c.Fields = append(c.Fields, Field{Path: path, After: fields[path], Effect: None, Source: fieldOrigin(o, path)})
 		}
 	}
 	return c
 }
 
-// empty reports whether a field is an empty map or list.
-func empty(value any) bool {
+// isEmptyValue reports whether a field is an empty map or list.
+func isEmptyValue(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		return len(v) == 0
@@ -144,9 +144,9 @@ func empty(value any) bool {
 	return false
 }
 
-// removed returns the change of an object that the head does not have: it is deleted, unless a removed block keeps
-// it.
-func removed(o config.Object, base, head State) Change {
+// removedChange returns the change of an object that the head does not have: it is deleted, unless a removed block
+// keeps it.
+func removedChange(o config.Object, base, head State) Change {
 	now := base.PruneNow
 	for _, r := range head.Removed {
 		if r.Key() != o.Key() {
@@ -164,18 +164,18 @@ func removed(o config.Object, base, head State) Change {
 			now = r.Prune == schemas.PruneNow
 		}
 	}
-	c := deleted(o)
+	c := deletedChange(o)
 	if c.Kind == "NodePool" && !now {
 		c.startRemoval(o, head.Nodes)
 	}
 	return c
 }
 
-// deleted returns the deletion of an object. The nodes of a NodePool are deleted with it, regardless of budgets:
+// deletedChange returns the deletion of an object. The nodes of a NodePool are deleted with it, regardless of budgets:
 // its NodeClaims are its dependents.
-func deleted(o config.Object) Change {
+func deletedChange(o config.Object) Change {
 	c := changeOf(o, Delete)
-	c.Old = stored(o)
+	c.Old = withoutServerFields(o)
 	c.UID = manifest.UID(o.Defaulted)
 	if c.Kind == "NodePool" {
 		c.Effect = DeleteNodes
@@ -201,14 +201,14 @@ func (c *Change) startRemoval(o config.Object, nodes []Node) {
 // label if the owner changes, and not if the first apply adds it.
 const inventory = "metadata.labels[lkeplan.dev/part-of]"
 
-// directory is the path of the annotation with the directory of the cluster that an object was applied from. It is shown
-// like the label.
+// directory is the path of the annotation with the directory of the cluster that an object was applied from. It is
+// shown like the label.
 const directory = "metadata.annotations[lkeplan.dev/directory]"
 
-// updated compares objects as the API server would store them: an explicit default is not a change.
-func updated(old, o object, unheld func(map[string]any) map[string]any) (Change, error) {
+// updatedChange compares objects as the API server would store them: an explicit default is not a change.
+func updatedChange(old, o object, unheld func(map[string]any) map[string]any) (Change, error) {
 	c := changeOf(o.Object, Keep)
-	c.Old, c.New = stored(old.Object), stored(o.Object)
+	c.Old, c.New = withoutServerFields(old.Object), withoutServerFields(o.Object)
 	c.UID = manifest.UID(old.Defaulted)
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
@@ -225,10 +225,10 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 		if unheld != nil && c.Kind == "NodePool" {
 			acted.Defaulted = unheld(acted.Defaulted)
 		}
-		was, err := typed(acted)
+		was, err := decodeObject(acted)
 		return effectsOf(was, o), err
 	})
-	before, after := flatten(old.Defaulted), flatten(o.Defaulted)
+	before, after := flattenFields(old.Defaulted), flattenFields(o.Defaulted)
 	owned, err := ownersOf(old.Defaulted)
 	if err != nil {
 		return c, err
@@ -247,7 +247,7 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 		who, _ := owned.ownersOf(path)
 		c.Fields = append(c.Fields, Field{
 			Path: path, Before: before[path], After: after[path], Effect: of.effect, Partial: of.partial,
-			Source: origin(o.Object, path), Owners: who,
+			Source: fieldOrigin(o.Object, path), Owners: who,
 		})
 		c.worsen(of.effect, of.partial)
 		c.Loosens = c.Loosens || of.loosens
@@ -257,9 +257,9 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 	return c, nil
 }
 
-// declaredFirst sets the effect of node classes that the base does not declare. Such a class may exist in the cluster with
-// other values: it is compared with that object, or, if that is unknown and existing pools use the class, it may replace
-// their nodes.
+// declaredFirst sets the effect of node classes that the base does not declare. Such a class may exist in the cluster
+// with other values: it is compared with that object, or, if that is unknown and existing pools use the class, it may
+// replace their nodes.
 func (p *Plan) declaredFirst(base, head side) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -268,7 +268,7 @@ func (p *Plan) declaredFirst(base, head side) {
 			continue
 		}
 		switch old, version := base.class(c.Key()), ptr.Deref(now.Spec.LKEK8sVersion, ""); {
-		case old == nil && !base.Whole && uses(c.Name, base, head):
+		case old == nil && !base.Whole && usesClass(c.Name, base, head):
 			c.worsen(Roll, true)
 		case old == nil:
 		case old.Hash() != now.Hash():
@@ -279,9 +279,9 @@ func (p *Plan) declaredFirst(base, head side) {
 	}
 }
 
-// uses reports whether a pool that exists before and after a change uses a node class: a pool of the base, or of the
-// cluster.
-func uses(class string, base, head side) bool {
+// usesClass reports whether a pool that exists before and after a change uses a node class: a pool of the base, or of
+// the cluster.
+func usesClass(class string, base, head side) bool {
 	nodes := byPool(head.Nodes)
 	for _, o := range base.objects {
 		_, stays := head.byKey[o.Key()]
@@ -325,10 +325,10 @@ func (p Plan) rolledClasses() map[string]Change {
 	return rolled
 }
 
-// origin returns the place of a field in the source. A field that is missing has
+// fieldOrigin returns the place of a field in the source. A field that is missing has
 // none.
-func origin(o config.Object, path string) hcl.Range {
-	if written, ok := position(o.Manifest, path); ok {
+func fieldOrigin(o config.Object, path string) hcl.Range {
+	if written, ok := manifestPath(o.Manifest, path); ok {
 		return o.Origins.Find(written).Range
 	}
 	return hcl.Range{}

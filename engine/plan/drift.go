@@ -17,9 +17,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Drifts compares objects of a cluster with the head, and returns the fields that other owners than the manager have set
-// to another value, or removed from a list or map that they own as a whole. The base is the last applied state, if known; it
-// may be empty.
+// Drifts compares objects of a cluster with the head, and returns the fields that other owners than the manager have
+// set to another value, or removed from a list or map that they own as a whole. The base is the last applied state,
+// if known; it may be empty.
 func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, manager string) ([]Drift, error) {
 	applied := ByKey(base)
 	var drifts []Drift
@@ -39,7 +39,7 @@ func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, ma
 		if !known {
 			before = o
 		}
-		drifts = append(drifts, driftOf(o, flatten(before.Defaulted), flatten(there), all, manager)...)
+		drifts = append(drifts, driftOf(o, flattenFields(before.Defaulted), flattenFields(there), all, manager)...)
 	}
 	slices.SortFunc(drifts, func(a, b Drift) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
@@ -49,7 +49,7 @@ func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, ma
 
 // driftOf lists the fields that others have set in one object. A value that the head also sets is not drift.
 func driftOf(o config.Object, applied, live map[string]any, all owners, manager string) (drifts []Drift) {
-	wanted, written := flatten(o.Defaulted), flatten(o.Manifest)
+	wanted, written := flattenFields(o.Defaulted), flattenFields(o.Manifest)
 	paths := maps.Clone(live)
 	maps.Copy(paths, written)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -77,14 +77,14 @@ func driftOf(o config.Object, applied, live map[string]any, all owners, manager 
 	return drifts
 }
 
-// SetByOthers lists the fields of a live object's spec that the manager does not own: no configuration declares them, or
-// another owner has taken them over.
+// SetByOthers lists the fields of a live object's spec that the manager does not own: no configuration declares them,
+// or another owner has taken them over.
 func SetByOthers(live map[string]any, manager string) (drifts []Drift, err error) {
 	all, err := ownersOf(live)
 	if err != nil {
 		return nil, fmt.Errorf("read the field owners of %s: %w", manifest.KeyOf(live), err)
 	}
-	fields := flatten(live)
+	fields := flattenFields(live)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
 		who, _ := all.ownersOf(path)
 		if strings.HasPrefix(path, "spec.") && len(who) > 0 && !slices.Contains(who, manager) {
@@ -159,8 +159,8 @@ func (all owners) only(manager string) bool {
 	return !slices.ContainsFunc(all, func(o owner) bool { return o.manager != manager })
 }
 
-// ownersOf returns the managers of the field at a path of flatten, sorted, and the path that they own: that of the field, or of
-// the map around it that is owned as a whole, such as the labels of a pool's template.
+// ownersOf returns the managers of the field at a path of flattenFields, sorted, and the path that they own: that of
+// the field, or of the map around it that is owned as a whole, such as the labels of a pool's template.
 func (all owners) ownersOf(path string) (who []string, owned fieldpath.Path) {
 	at := fieldPath(path)
 	for owned = at; len(owned) > 0; owned = owned[:len(owned)-1] {
@@ -177,14 +177,15 @@ func (all owners) ownersOf(path string) (who []string, owned fieldpath.Path) {
 	return slices.Compact(who), owned
 }
 
-// fieldPath turns a path of flatten into one of managed fields. Lists are owned as a whole: the CRDs define no list keys.
+// fieldPath turns a path of flattenFields into one of managed fields. Lists are owned as a whole: the CRDs define no
+// list keys.
 func fieldPath(path string) fieldpath.Path {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	var at fieldpath.Path
 	for name := range strings.SplitSeq(list, ".") {
 		at = append(at, fieldpath.PathElement{FieldName: &name})
 	}
-	if inBrackets && identify(list) == nil {
+	if inBrackets && elementNamer(list) == nil {
 		name := strings.TrimSuffix(rest, "]")
 		at = append(at, fieldpath.PathElement{FieldName: &name})
 	}

@@ -34,8 +34,9 @@ func effectsOf(before, after object) func(path string) outcome {
 	return func(string) outcome { return outcome{effect: InPlace} }
 }
 
-// replacePart replaces the whole part of a template that contains a path, and reports whether such a part is in the hash.
-// Karpenter replaces nodes whose hash differs from that of the pool (karpenter v1.15.0, areStaticFieldsDrifted).
+// replacePart replaces the whole part of a template that contains a path, and reports whether such a part is in the
+// hash. Karpenter replaces nodes whose hash differs from that of the pool (karpenter v1.15.0,
+// areStaticFieldsDrifted).
 func replacePart(path string, of, by *karpv1.NodeClaimTemplate) bool {
 	in := func(part string) bool { return strings.HasPrefix(path, "spec.template."+part) }
 	switch {
@@ -80,8 +81,8 @@ func (c Change) LabelsInPlace() (keys []string) {
 	return keys
 }
 
-// LeavesInPlace reports whether a change of a pool removes keys from the list of those that change in place. Nodes that do
-// not have the last value of such a key yet are replaced.
+// LeavesInPlace reports whether a change of a pool removes keys from the list of those that change in place. Nodes
+// that do not have the last value of such a key yet are replaced.
 func (c Change) LeavesInPlace() bool {
 	for _, f := range c.Fields {
 		before, _ := f.Before.(string)
@@ -96,7 +97,7 @@ func (c Change) LeavesInPlace() bool {
 }
 
 func poolEffects(old, changed object) func(string) outcome {
-	before, after, misfit := old.pool, changed.pool, misfits(old, changed)
+	before, after, misfit := old.pool, changed.pool, changedRequirements(old, changed)
 	// A key that leaves the list changes in place with the change that removes it from the list.
 	keys := append(inplace.Keys(before), inplace.Keys(after)...)
 	return func(path string) outcome {
@@ -104,7 +105,8 @@ func poolEffects(old, changed object) func(string) outcome {
 			return outcome{effect: InPlace, relabels: true}
 		}
 		if path == "spec.replicas" && after.Spec.Replicas != nil && *after.Spec.Replicas < ptr.Deref(before.Spec.Replicas, 0) {
-			// Karpenter deletes them immediately, regardless of budgets (karpenter v1.15.0, controllers/static/deprovisioning).
+			// Karpenter deletes them immediately, regardless of budgets (karpenter v1.15.0,
+			// controllers/static/deprovisioning).
 			return outcome{effect: DeleteNodes}
 		}
 		if replaced := before.DeepCopy(); replacePart(path, &replaced.Spec.Template, &after.Spec.Template) {
@@ -113,7 +115,7 @@ func poolEffects(old, changed object) func(string) outcome {
 			}
 			return outcome{effect: None}
 		}
-		loose := loosens(before, after, path)
+		loose := loosensPool(before, after, path)
 		key, ok := requirementOf(path)
 		switch {
 		case ok && misfit[key]:
@@ -125,9 +127,9 @@ func poolEffects(old, changed object) func(string) outcome {
 	}
 }
 
-// misfits returns the keys of requirements that nodes which matched before may no longer match: Karpenter compares the new
-// requirements with the labels of each node (karpenter v1.15.0, areRequirementsDrifted).
-func misfits(before, after object) map[string]bool {
+// changedRequirements returns the keys of requirements that nodes which matched before may no longer match: Karpenter
+// compares the new requirements with the labels of each node (karpenter v1.15.0, areRequirementsDrifted).
+func changedRequirements(before, after object) map[string]bool {
 	misfit, old := map[string]bool{}, before.requirements()
 	for key, want := range after.requirements() {
 		have := old.Get(key)

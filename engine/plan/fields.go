@@ -14,9 +14,9 @@ var served = []string{
 	"deletionGracePeriodSeconds", "managedFields", "selfLink",
 }
 
-// flatten lists the fields of an object by path. Requirements and taints are identified by their keys, so that their order
-// does not matter; other lists are one value.
-func flatten(obj map[string]any) map[string]any {
+// flattenFields lists the fields of an object by path. Requirements and taints are identified by their keys, so that
+// their order does not matter; other lists are one value.
+func flattenFields(obj map[string]any) map[string]any {
 	fields := map[string]any{}
 	for key, value := range obj {
 		switch key {
@@ -43,10 +43,10 @@ func flattenInto(fields map[string]any, path string, value any) {
 			fields[path] = v // the hash of an empty map differs from that of none
 		}
 		for key, inner := range v {
-			flattenInto(fields, join(path, key), inner)
+			flattenInto(fields, joinPath(path, key), inner)
 		}
 	case []any:
-		name := identify(path)
+		name := elementNamer(path)
 		if name == nil || len(v) == 0 {
 			fields[path] = v
 			return
@@ -61,8 +61,8 @@ func flattenInto(fields map[string]any, path string, value any) {
 	}
 }
 
-// join adds a key to a path. Keys with dots or slashes, such as labels, are in brackets.
-func join(path, key string) string {
+// joinPath adds a key to a path. Keys with dots or slashes, such as labels, are in brackets.
+func joinPath(path, key string) string {
 	if strings.ContainsAny(key, "./") {
 		return path + "[" + key + "]"
 	}
@@ -74,13 +74,14 @@ func PathOf(pointer string) string {
 	unescaped := strings.NewReplacer("~1", "/", "~0", "~")
 	path := ""
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		path = join(path, unescaped.Replace(step))
+		path = joinPath(path, unescaped.Replace(step))
 	}
 	return strings.TrimPrefix(path, ".")
 }
 
-// identify returns the function that names the elements of the list at a path; nil for lists that are compared as a whole.
-func identify(path string) func(any) string {
+// elementNamer returns the function that names the elements of the list at a path; nil for lists that are compared as
+// a whole.
+func elementNamer(path string) func(any) string {
 	field := func(element any, key string) string {
 		m, _ := element.(map[string]any)
 		return fmt.Sprint(m[key])
@@ -94,28 +95,28 @@ func identify(path string) func(any) string {
 	return nil
 }
 
-// position turns a path of flatten into one of the manifest, with indexes of list elements. It returns false if the
-// manifest does not have the field.
-func position(manifest map[string]any, path string) (string, bool) {
+// manifestPath turns a path of flattenFields into one of the manifest, with indexes of list elements. It returns
+// false if the manifest does not have the field.
+func manifestPath(manifest map[string]any, path string) (string, bool) {
 	list, rest, inList := strings.Cut(path, "[")
 	if !inList {
-		return path, lookup(manifest, path) != nil
+		return path, lookupPath(manifest, path) != nil
 	}
 	name := strings.TrimSuffix(rest, "]")
-	switch v := lookup(manifest, list).(type) {
+	switch v := lookupPath(manifest, list).(type) {
 	case map[string]any:
 		_, ok := v[name]
 		return list + "." + name, ok
 	case []any:
-		of := identify(list)
+		of := elementNamer(list)
 		i := slices.IndexFunc(v, func(e any) bool { return of != nil && of(e) == name })
 		return fmt.Sprintf("%s.%d", list, i), i >= 0
 	}
 	return "", false
 }
 
-// lookup returns the value at a dotted path; nil if there is none.
-func lookup(obj map[string]any, path string) any {
+// lookupPath returns the value at a dotted path; nil if there is none.
+func lookupPath(obj map[string]any, path string) any {
 	value, _ := manifest.Lookup(obj, strings.Split(path, ".")...)
 	return value
 }

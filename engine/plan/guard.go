@@ -40,8 +40,8 @@ const (
 	OwnImports  = "imports"
 )
 
-// Judge returns the verdict of each guard on the plan, sorted by guard and address. It omits guards that do not apply to
-// the plan.
+// Judge returns the verdict of each guard on the plan, sorted by guard and address. It omits guards that do not apply
+// to the plan.
 func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	s := p.Summary()
 	verdicts := append(p.protected(b.Guards), b.empty(), p.deletedPools(b.Guards))
@@ -276,8 +276,8 @@ func (p Plan) setTimes(verdicts []Verdict) error {
 func formatTime(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
 
 // Allow lifts guards and policies by permissions such as max_deleted_pools:pool.web, and records that in the plan. A
-// permission names objects of the guard, separated by commas, or * for all. A guard that counts several objects is lifted
-// only if each of them is allowed. A permission that lifts nothing is an error: it was meant for another plan.
+// permission names objects of the guard, separated by commas, or * for all. A guard that counts several objects is
+// lifted only if each of them is allowed. A permission that lifts nothing is an error: it was meant for another plan.
 func (p *Plan) Allow(permissions []string) error {
 	p.Permit()
 	for _, permission := range permissions {
@@ -373,7 +373,8 @@ func (p *Plan) Permit() {
 	}
 }
 
-// countedAddresses returns the addresses of the changes whose nodes, pools or pods a guard counts; none if it counts nothing.
+// countedAddresses returns the addresses of the changes whose nodes, pools or pods a guard counts; none if it counts
+// nothing.
 func (p Plan) countedAddresses(guard string) (addrs []string) {
 	for _, c := range p.Changes {
 		counts := c.Effect == DeleteNodes || c.Prune == StartRemoval
@@ -404,15 +405,15 @@ func StricterShare(a config.Share, text string, of int) config.Share {
 		return a // the CRD of NodePlan forbids that
 	}
 	b := config.Share{Text: text, Percent: percent, Number: n}
-	if a.Text != "" && hundredths(a, of) <= hundredths(b, of) {
+	if a.Text != "" && shareHundredths(a, of) <= shareHundredths(b, of) {
 		return a
 	}
 	return b
 }
 
-// hundredths returns how many nodes a share allows, in hundredths of a
+// shareHundredths returns how many nodes a share allows, in hundredths of a
 // node.
-func hundredths(s config.Share, of int) int {
+func shareHundredths(s config.Share, of int) int {
 	if s.Percent {
 		return s.Number * of
 	}

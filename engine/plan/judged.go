@@ -9,9 +9,9 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// Unnamed returns the paths that differ between two states of an object and that the change does not name: guards have not
-// seen these changes. If a template or a requirement replaces nodes, a change names it only if its effect is Roll. Labels
-// and annotations that lkeplan writes are in no plan.
+// Unnamed returns the paths that differ between two states of an object and that the change does not name: guards
+// have not seen these changes. If a template or a requirement replaces nodes, a change names it only if its effect is
+// Roll. Labels and annotations that lkeplan writes are in no plan.
 func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	if c.Action == Create {
 		return nil, nil
@@ -20,7 +20,7 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	for _, f := range c.Fields {
 		named[f.Path] = true
 	}
-	was, is := flatten(before), flatten(after)
+	was, is := flattenFields(before), flattenFields(after)
 	paths := maps.Clone(was)
 	maps.Copy(paths, is)
 	var unnamed []string
@@ -39,7 +39,7 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	if templateDiffers(old, changed) {
 		unnamed = append(unnamed, "the hash by which nodes are replaced")
 	}
-	misfit := misfits(old, changed)
+	misfit := changedRequirements(old, changed)
 	for _, key := range slices.Sorted(maps.Keys(misfit)) {
 		if misfit[key] {
 			unnamed = append(unnamed, "the requirement "+key+", by which nodes are replaced")
@@ -48,17 +48,17 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	return unnamed, nil
 }
 
-// fieldDiffers reports whether a field differs between two flattened objects. A map or a list that is no longer empty differs
-// in its elements instead.
+// fieldDiffers reports whether a field differs between two flattened objects. A map or a list that is no longer empty
+// differs in its elements instead.
 func fieldDiffers(before, after map[string]any, path string) bool {
 	was, is := before[path], after[path]
 	changesHands := (path == inventory || path == directory) && was != nil && is != nil
 	return !reflect.DeepEqual(was, is) && (!ownField(path) || changesHands) &&
-		!(is == nil && empty(was) && below(after, path)) && !(was == nil && empty(is) && below(before, path))
+		!(is == nil && isEmptyValue(was) && hasFieldBelow(after, path)) && !(was == nil && isEmptyValue(is) && hasFieldBelow(before, path))
 }
 
-// below reports whether an object has fields below a path.
-func below(fields map[string]any, path string) bool {
+// hasFieldBelow reports whether an object has fields below a path.
+func hasFieldBelow(fields map[string]any, path string) bool {
 	for at := range fields {
 		if strings.HasPrefix(at, path+".") || strings.HasPrefix(at, path+"[") {
 			return true

@@ -24,8 +24,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A consolidation is which nodes of a pool Karpenter removes or replaces to save money. Each value includes the previous
-// ones (karpenter v1.15.0, ShouldDisrupt of emptiness and consolidation; Balanced is a subset of
+// A consolidation is which nodes of a pool Karpenter removes or replaces to save money. Each value includes the
+// previous ones (karpenter v1.15.0, ShouldDisrupt of emptiness and consolidation; Balanced is a subset of
 // WhenEmptyOrUnderutilized).
 type consolidation int
 
@@ -54,10 +54,10 @@ func consolidationOf(pool *karpv1.NodePool) consolidation {
 	return policyOf(pool)
 }
 
-// loosens reports whether the change of a field of a pool may let Karpenter remove or replace
+// loosensPool reports whether the change of a field of a pool may let Karpenter remove or replace
 // nodes that match the pool before and after it. A value that is not known to be as strict as before
 // may.
-func loosens(before, after *karpv1.NodePool, path string) bool {
+func loosensPool(before, after *karpv1.NodePool, path string) bool {
 	is := consolidationOf(after)
 	switch path {
 	case "spec.disruption.consolidationPolicy":
@@ -69,7 +69,7 @@ func loosens(before, after *karpv1.NodePool, path string) bool {
 		return !asStrict(after.Spec.Disruption.Budgets, before.Spec.Disruption.Budgets)
 	}
 	if key, ok := requirementOf(path); ok {
-		return is >= consolidatesBalanced && widens(before, after, key)
+		return is >= consolidatesBalanced && widensRequirement(before, after, key)
 	}
 	return strings.HasPrefix(path, "spec.disruption")
 }
@@ -77,13 +77,13 @@ func loosens(before, after *karpv1.NodePool, path string) bool {
 // loosensAny applies loosens to all fields of a pool.
 func loosensAny(before, after *karpv1.NodePool) bool {
 	for _, field := range []string{"consolidationPolicy", "consolidateAfter", "budgets"} {
-		if loosens(before, after, "spec.disruption."+field) {
+		if loosensPool(before, after, "spec.disruption."+field) {
 			return true
 		}
 	}
 	requirements := slices.Concat(before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements)
 	return slices.ContainsFunc(requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
-		return loosens(before, after, "spec.template.spec.requirements["+r.Key+"]")
+		return loosensPool(before, after, "spec.template.spec.requirements["+r.Key+"]")
 	})
 }
 
@@ -93,9 +93,9 @@ func requirementOf(path string) (key string, ok bool) {
 	return strings.TrimSuffix(key, "]"), ok
 }
 
-// widens reports whether a pool allows nodes, by a key, that it did not allow before. Karpenter
+// widensRequirement reports whether a pool allows nodes, by a key, that it did not allow before. Karpenter
 // replaces under-utilized nodes by cheaper ones of those that the pool allows.
-func widens(before, after *karpv1.NodePool, key string) bool {
+func widensRequirement(before, after *karpv1.NodePool, key string) bool {
 	old, now := before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements
 	had := scheduling.NewNodeSelectorRequirementsWithMinValues(old...).Get(key).MinValues()
 	wants := scheduling.NewNodeSelectorRequirementsWithMinValues(now...).Get(key).MinValues()
@@ -110,14 +110,14 @@ func widens(before, after *karpv1.NodePool, key string) bool {
 // stricter or the same in each field. Karpenter may read others as equal; they count as looser.
 func asStrict(budgets, others []karpv1.Budget) bool {
 	return !slices.ContainsFunc(others, func(other karpv1.Budget) bool {
-		return !slices.ContainsFunc(budgets, func(b karpv1.Budget) bool { return reflect.DeepEqual(b, other) || stricter(b, other) })
+		return !slices.ContainsFunc(budgets, func(b karpv1.Budget) bool { return reflect.DeepEqual(b, other) || isStricterBudget(b, other) })
 	})
 }
 
-// stricter reports whether a budget is for the same reasons or all of them, starts at the same times and lasts as long or
-// longer, and is for no more nodes. Without nodes it may also be a budget for all times. (Karpenter allows no disruption by a
-// schedule that it cannot read.)
-func stricter(b, other karpv1.Budget) bool {
+// isStricterBudget reports whether a budget is for the same reasons or all of them, starts at the same times and
+// lasts as long or longer, and is for no more nodes. Without nodes it may also be a budget for all times. (Karpenter
+// allows no disruption by a schedule that it cannot read.)
+func isStricterBudget(b, other karpv1.Budget) bool {
 	if b.Reasons != nil && !reflect.DeepEqual(b.Reasons, other.Reasons) {
 		return false
 	}
@@ -296,13 +296,15 @@ func (p *Plan) attract(ctx context.Context, base, head side, pools map[int]objec
 	}
 }
 
-// triedBefore reports whether Karpenter tries to make a node of a pool before one of another (karpenter v1.15.0, OrderByWeight).
+// triedBefore reports whether Karpenter tries to make a node of a pool before one of another (karpenter v1.15.0,
+// OrderByWeight).
 func triedBefore(pool, other *karpv1.NodePool) bool {
 	return cmp.Or(cmp.Compare(ptr.Deref(pool.Spec.Weight, 0), ptr.Deref(other.Spec.Weight, 0)), cmp.Compare(pool.Name, other.Name)) > 0
 }
 
-// setMoves sets the effects of consolidation on pools to the nodes that Karpenter moves. A change of disruption settings
-// keeps its effect on all nodes of the pool, because nodes that would go in any case may go sooner, or more at a time.
+// setMoves sets the effects of consolidation on pools to the nodes that Karpenter moves. A change of disruption
+// settings keeps its effect on all nodes of the pool, because nodes that would go in any case may go sooner, or more
+// at a time.
 func (p *Plan) setMoves(base, head side, pools map[int]object) {
 	var sources []string
 	for _, c := range p.Changes {
@@ -355,8 +357,8 @@ func maintenanceLead(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	return class.Spec.ReplaceBeforeMaintenance.Duration
 }
 
-// consolidatesMore returns the fields with which a class lets Karpenter consolidate nodes at other times than before, or for
-// less. What is unknown or cannot be read counts as more.
+// consolidatesMore returns the fields with which a class lets Karpenter consolidate nodes at other times than before,
+// or for less. What is unknown or cannot be read counts as more.
 func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) (fields []string) {
 	const of, saving, last = "spec.consolidation", ".minimumMonthlySaving", ".beforePaidHourEnds"
 	if before == nil {
@@ -436,7 +438,7 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 			}
 		case schemas.Buffer.Object.Kind:
 			if c.Action == Delete || c.Action == Update && shrinksBuffer(old.Defaulted, now.Defaulted) {
-				all = append(all, loosener{change: i, least: consolidatesEmpty, fields: shrinking(old.Defaulted, now.Defaulted)})
+				all = append(all, loosener{change: i, least: consolidatesEmpty, fields: shrinkingFields(old.Defaulted, now.Defaulted)})
 			}
 		case schemas.Overlay.Object.Kind:
 			if changed("spec.") && (selectsAny(old.overlay, base, head) || selectsAny(now.overlay, base, head)) {
@@ -465,9 +467,9 @@ func byWeight(objects, others []object, some func(object) bool) (names []string)
 	return names
 }
 
-// shrinksBuffer reports whether a buffer may keep less capacity than before. Its capacity is for the larger number of pods
-// of replicas and percentage, or else for the number that limits allow, and never more than that (karpenter v1.15.0,
-// computeReplicas of the capacity buffer).
+// shrinksBuffer reports whether a buffer may keep less capacity than before. Its capacity is for the larger number of
+// pods of replicas and percentage, or else for the number that limits allow, and never more than that (karpenter
+// v1.15.0, computeReplicas of the capacity buffer).
 func shrinksBuffer(before, after map[string]any) bool {
 	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
 	less := func(was, is map[string]any, key string) bool {
@@ -503,8 +505,8 @@ func shrinksBuffer(before, after map[string]any) bool {
 	return less(was, is, "replicas") || less(was, is, "percentage")
 }
 
-// shrinking returns the fields that alone shrink a buffer; nil if only several together do.
-func shrinking(before, after map[string]any) (fields []string) {
+// shrinkingFields returns the fields that alone shrink a buffer; nil if only several together do.
+func shrinkingFields(before, after map[string]any) (fields []string) {
 	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
 	keys := slices.Collect(maps.Keys(was))
 	for _, key := range union(keys, slices.Collect(maps.Keys(is))) {
@@ -531,8 +533,8 @@ func amountOf(v any) (resource.Quantity, bool) {
 	return resource.Quantity{}, false
 }
 
-// selectsAny reports whether an overlay may select machines of an existing pool. Without a cluster, it may select those of
-// pools that are not declared.
+// selectsAny reports whether an overlay may select machines of an existing pool. Without a cluster, it may select
+// those of pools that are not declared.
 func selectsAny(overlay *v1alpha1.NodeOverlay, base, head side) bool {
 	if overlay == nil {
 		return false

@@ -16,8 +16,8 @@ var counted = [...]string{"nodes", "cpu", "memory", schemas.Pods, schemas.Epheme
 // A share is how much of each counted resource a dollar buys with an offer. CPUs are in thousandths.
 type share []*big.Rat
 
-// A mix is the shares of the offers for nodes. Offers that use more of each resource for the same money are left out: limits
-// allow less money for them.
+// A mix is the shares of the offers for nodes. Offers that use more of each resource for the same money are left out:
+// limits allow less money for them.
 type mix struct {
 	shares  []share
 	least   share // of each resource, among the shares; nil if there are none
@@ -43,7 +43,7 @@ func mixOf(offers []Offer) *mix {
 	}
 	for _, s := range m.shares {
 		for i := range s {
-			m.least[i] = least(m.least[i], s[i])
+			m.least[i] = smallerRat(m.least[i], s[i])
 		}
 	}
 	return &m
@@ -131,7 +131,7 @@ func (m mix) within(a, b int, limitA, limitB *big.Rat) *big.Rat {
 	}
 	s, t := m.shares[first], m.shares[second]
 	if first == second {
-		return least(quotient(limitA, s[a]), quotient(limitB, s[b]))
+		return smallerRat(limitQuotient(limitA, s[a]), limitQuotient(limitB, s[b]))
 	}
 	mul := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
 	sub := func(x, y *big.Rat) *big.Rat { return new(big.Rat).Sub(x, y) }
@@ -139,15 +139,15 @@ func (m mix) within(a, b int, limitA, limitB *big.Rat) *big.Rat {
 	return sum.Quo(sum, sub(mul(s[a], t[b]), mul(t[a], s[b])))
 }
 
-// quotient is nil, without a bound, if nothing of a resource is used.
-func quotient(limit, used *big.Rat) *big.Rat {
+// limitQuotient is nil, without a bound, if nothing of a resource is used.
+func limitQuotient(limit, used *big.Rat) *big.Rat {
 	if used.Sign() == 0 {
 		return nil
 	}
 	return new(big.Rat).Quo(limit, used)
 }
 
-func least(a, b *big.Rat) *big.Rat {
+func smallerRat(a, b *big.Rat) *big.Rat {
 	if a == nil || b != nil && b.Cmp(a) < 0 {
 		return b
 	}

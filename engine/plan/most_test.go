@@ -181,8 +181,8 @@ func determinant(a [][]float64) float64 {
 		a[0][2]*(a[1][0]*a[2][1]-a[1][1]*a[2][0])
 }
 
-// TestSharedLimitGoesToDearestFirst: pools that share CPUs cost most if the one that costs most for a CPU is full, and the
-// others have the rest.
+// TestSharedLimitGoesToDearestFirst: pools that share CPUs cost most if the one that costs most for a CPU is full,
+// and the others have the rest.
 func TestSharedLimitGoesToDearestFirst(t *testing.T) {
 	t.Parallel()
 	of := func(name string, cpu int64, dollars catalog.Money, most Ceiling) pricedPool {
@@ -200,7 +200,7 @@ func TestSharedLimitGoesToDearestFirst(t *testing.T) {
 		{[]pricedPool{gpu}, 100, "$1,500"},
 		{nil, 100, "$0"},
 	} {
-		if got := filled(tt.pools, 1, big.NewRat(tt.cpus*1000, 1)); got.String() != tt.want {
+		if got := fillCheapest(tt.pools, 1, big.NewRat(tt.cpus*1000, 1)); got.String() != tt.want {
 			t.Errorf("%d CPUs: %s, want %s", tt.cpus, got, tt.want)
 		}
 	}

@@ -43,8 +43,8 @@ type Node struct {
 	NoTerminationGrace bool              `json:"patient"`              // it has no terminationGracePeriod, and waits for its pods
 	Holds              []Hold            `json:"holds,omitempty"`      // that keep Karpenter from replacing it
 	Condemned          bool              `json:"-"`                    // its pool is draining, or will be
-	// Selects are the workloads with pods on the node whose placement uses a label of nodes, by the key of the label, each
-	// with how it does: "Deployment shop/web (its nodeSelector)". Nil if the pods are unknown.
+	// Selects are the workloads with pods on the node whose placement uses a label of nodes, by the key of the label,
+	// each with how it does: "Deployment shop/web (its nodeSelector)". Nil if the pods are unknown.
 	Selects map[string][]string `json:"-"`
 }
 
@@ -54,15 +54,17 @@ type Impact struct {
 	Of      int  // nodes of the pool
 	Rolled  int  // replaced because of the change
 	Deleted int  // deleted immediately: with the pool, or because it has fewer replicas
-	// Relabeled are the nodes whose labels or annotations change in place, including nodes that are replaced for another field.
+	// Relabeled are the nodes whose labels or annotations change in place, including nodes that are replaced for
+	// another field.
 	Relabeled int
-	// Removable are other nodes that Karpenter may remove or replace because of the change, within the budgets: those of Moves,
-	// if what Karpenter does is known.
+	// Removable are other nodes that Karpenter may remove or replace because of the change, within the budgets: those
+	// of Moves, if what Karpenter does is known.
 	Removable int
 	Moves     []Move
 	// Elsewhere reports that the pool is draining: nodes of other pools replace its nodes.
 	Elsewhere bool
-	// Upgrade is the old and the new Kubernetes version of the rolled nodes: v1.33.4+lke2 → v1.34.1+lke1; "" if it stays.
+	// Upgrade is the old and the new Kubernetes version of the rolled nodes: v1.33.4+lke2 → v1.34.1+lke1; "" if it
+	// stays.
 	Upgrade string
 	// Pace is when the budgets allow the roll; nil if no node rolls.
 	Pace *Pace
@@ -102,9 +104,9 @@ type Held struct {
 	On    []string `json:"-"` // names of the nodes; nil if unknown
 }
 
-// SetImpact sets what happens to the nodes of each changed pool, as Diff does for the nodes of its states. A node rolls if
-// it drifts from the new objects and did not drift from the old ones, by the comparisons of Karpenter (karpenter v1.15.0,
-// drift.go in pkg/controllers/nodeclaim/disruption) and of the provider.
+// SetImpact sets what happens to the nodes of each changed pool, as Diff does for the nodes of its states. A node
+// rolls if it drifts from the new objects and did not drift from the old ones, by the comparisons of Karpenter
+// (karpenter v1.15.0, drift.go in pkg/controllers/nodeclaim/disruption) and of the provider.
 func (p *Plan) SetImpact(ctx context.Context, base, head State) error {
 	before, err := sideOf(base)
 	if err != nil {
@@ -130,7 +132,7 @@ func (p *Plan) setImpact(ctx context.Context, base, head side) error {
 		if c.Released == nil {
 			continue
 		}
-		released, err := typed(config.Object{Manifest: c.Released, Defaulted: c.Released})
+		released, err := decodeObject(config.Object{Manifest: c.Released, Defaulted: c.Released})
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Addr, err)
 		}
@@ -169,8 +171,8 @@ func (p *Plan) setImpact(ctx context.Context, base, head side) error {
 			c.Impact.Relabeled = c.Impact.Of
 		}
 		if (c.Action == Update || c.Action == Forget) && c.Impact.Rolled > 0 {
-			// A key has left the list of keys that change in place, and nodes do not have its value yet; or the budget of a first
-			// wave, which has kept nodes from being replaced, is removed.
+			// A key has left the list of keys that change in place, and nodes do not have its value yet; or the
+			// budget of a first wave, which has kept nodes from being replaced, is removed.
 			c.worsen(Roll, true)
 		}
 		if c.Action == Create && was.pool != nil && asks.pool != nil && !head.Moves.Known && loosensAny(was.pool, asks.pool) {
@@ -180,11 +182,11 @@ func (p *Plan) setImpact(ctx context.Context, base, head side) error {
 		if c.Effect != Roll {
 			c.Impact.Pace = nil
 		}
-		if replicas, static := lookup(c.New, "spec.replicas").(int64); static && c.Effect == DeleteNodes {
+		if replicas, static := lookupPath(c.New, "spec.replicas").(int64); static && c.Effect == DeleteNodes {
 			c.Impact.Deleted = max(0, c.Impact.Of-int(replicas))
 		}
 		if c.Loosens {
-			c.Impact.Removable = max(0, removable(asks, was, pools[c.Name])-c.Impact.Deleted)
+			c.Impact.Removable = max(0, countRemovable(asks, was, pools[c.Name])-c.Impact.Deleted)
 		}
 		of := head.Moves.of(c.Name)
 		for _, n := range pools[c.Name] {
@@ -199,10 +201,10 @@ func (p *Plan) setImpact(ctx context.Context, base, head side) error {
 	return nil
 }
 
-// removable counts the nodes of a pool that match after a loosening change and that Karpenter may remove because of it. A
-// pool without consolidation replaces only nodes that had already drifted, and nodes whose hosts have maintenance, which
-// may be any.
-func removable(after, before judge, nodes []Node) (n int) {
+// countRemovable counts the nodes of a pool that match after a loosening change and that Karpenter may remove because
+// of it. A pool without consolidation replaces only nodes that had already drifted, and nodes whose hosts have
+// maintenance, which may be any.
+func countRemovable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
 		if !after.replaces(before, node) &&
 			(before.drifted(node) || after.pool == nil || after.allows > consolidatesNone ||
@@ -245,7 +247,7 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		}
 		im.Pace = spread
 	}
-	im.Holds = held(rolled)
+	im.Holds = countHolds(rolled)
 	if len(rolled) == 0 {
 		return nil
 	}
@@ -255,8 +257,8 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 	return nil
 }
 
-// held counts the holds of nodes.
-func held(nodes []Node) []Held {
+// countHolds counts the holds of nodes.
+func countHolds(nodes []Node) []Held {
 	on := map[Hold][]string{}
 	for _, n := range nodes {
 		for _, h := range n.Holds {
@@ -273,8 +275,8 @@ func held(nodes []Node) []Held {
 	return holds
 }
 
-// noRoom describes the limit of a pool that leaves no capacity for a replacement of any plan type: Karpenter creates the
-// replacement before it deletes the old node.
+// noRoom describes the limit of a pool that leaves no capacity for a replacement of any plan type: Karpenter creates
+// the replacement before it deletes the old node.
 func (j judge) noRoom(nodes []Node, offers []Offer) string {
 	if j.pool == nil || j.removing || len(offers) == 0 {
 		return ""
@@ -317,7 +319,7 @@ type judge struct {
 	held         bool                     // the budget of a first wave keeps nodes that have drifted from being replaced
 }
 
-func judges(s side) map[manifest.Key]judge {
+func poolJudges(s side) map[manifest.Key]judge {
 	return judgesOf(s, func(manifest.Key) bool { return true })
 }
 
@@ -354,8 +356,8 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 	return all
 }
 
-// replaces reports whether a node is replaced that was not before, or that the budget of a first wave has held back. The
-// version of a node is unknown if the user may not list nodes; it may then differ from the desired one.
+// replaces reports whether a node is replaced that was not before, or that the budget of a first wave has held back.
+// The version of a node is unknown if the user may not list nodes; it may then differ from the desired one.
 func (j judge) replaces(before judge, n Node) bool {
 	want := j.versions[n.Class]
 	_, version := catalog.ParseVersion(want)
@@ -363,8 +365,8 @@ func (j judge) replaces(before judge, n Node) bool {
 	return (j.drifted(n) || unknown || j.rehashes(before, n)) && (!before.drifted(n) || before.held && !j.held)
 }
 
-// rehashes reports whether the hash of pool or class changes, and the node has a hash of another hash version. The effect
-// under that version is unknown, and a controller with that version may replace the node.
+// rehashes reports whether the hash of pool or class changes, and the node has a hash of another hash version. The
+// effect under that version is unknown, and a controller with that version may replace the node.
 func (j judge) rehashes(before judge, n Node) bool {
 	other := func(key, version string) bool { return n.Annotations[key] != "" && n.Annotations[key] != version }
 	if j.pool != nil && before.pool != nil && other(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion) &&
@@ -376,8 +378,8 @@ func (j judge) rehashes(before judge, n Node) bool {
 		other(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion)
 }
 
-// drifted reports whether a node does not match its pool. Like Karpenter and the provider, it compares only hashes of the
-// same hash version.
+// drifted reports whether a node does not match its pool. Like Karpenter and the provider, it compares only hashes of
+// the same hash version.
 func (j judge) drifted(n Node) bool {
 	if j.removing {
 		return true

@@ -25,7 +25,7 @@ type object struct {
 	overlay *v1alpha1.NodeOverlay
 }
 
-func typed(o config.Object) (t object, err error) {
+func decodeObject(o config.Object) (t object, err error) {
 	t.Object = o
 	if o.Defaulted == nil {
 		return t, nil
@@ -57,7 +57,8 @@ func (o object) hash() string {
 	return ""
 }
 
-// templateDiffers reports whether the change of an object replaces the nodes that were made from it because of its hash.
+// templateDiffers reports whether the change of an object replaces the nodes that were made from it because of its
+// hash.
 func templateDiffers(before, after object) bool {
 	if before.pool != nil && after.pool != nil {
 		return inplace.Differs(before.pool, after.pool)
@@ -93,7 +94,7 @@ func (o object) classRef() string {
 // TemplateHash returns the hash of an object by which Karpenter and the provider detect drifted nodes; "" for kinds
 // that no nodes are made from.
 func TemplateHash(obj map[string]any) (string, error) {
-	o, err := typed(config.Object{Manifest: obj, Defaulted: obj})
+	o, err := decodeObject(config.Object{Manifest: obj, Defaulted: obj})
 	return o.hash(), err
 }
 
@@ -120,14 +121,14 @@ func (s side) class(key manifest.Key) *linodev1alpha1.LinodeNodeClass {
 func sideOf(s State) (of side, err error) {
 	of = side{State: s, byKey: make(map[manifest.Key]object, len(s.Objects))}
 	for _, o := range s.Objects {
-		t, err := typed(o)
+		t, err := decodeObject(o)
 		if err != nil {
 			return of, fmt.Errorf("%s: %w", o.Addr, err)
 		}
 		of.objects, of.byKey[o.Key()] = append(of.objects, t), t
 	}
 	for _, o := range s.Others {
-		t, err := typed(o)
+		t, err := decodeObject(o)
 		if err != nil {
 			return of, err
 		}

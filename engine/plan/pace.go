@@ -44,8 +44,8 @@ type limit struct {
 	periods []schedule.Recurrence
 }
 
-// PaceOf evaluates the budgets as Karpenter does (karpenter v1.15.0, GetAllowedDisruptionsByReason), for a change that is
-// applied now. If nodes are not counted, it assumes a hundred, to find out when any can be disrupted.
+// PaceOf evaluates the budgets as Karpenter does (karpenter v1.15.0, GetAllowedDisruptionsByReason), for a change
+// that is applied now. If nodes are not counted, it assumes a hundred, to find out when any can be disrupted.
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	p := &Pace{nodes: nodes, leaving: leaving, rolled: rolled}

@@ -1,9 +1,9 @@
 // Package plan computes the effect of a configuration change: which fields of which objects change, which nodes are
-// replaced or removed, when budgets (pace.go) and change windows (window.go) allow that, how a pool is removed without a
-// gap in capacity (removal.go), the monthly cost of pools (price.go), and what an approval allows.
+// replaced or removed, when budgets (pace.go) and change windows (window.go) allow that, how a pool is removed
+// without a gap in capacity (removal.go), the monthly cost of pools (price.go), and what an approval allows.
 //
-// It is pure: it turns objects into a Plan, which other packages write as text. Karpenter's and the provider's own hashes
-// decide which changes roll nodes, never a table. The package reads no files, no Git and no cluster.
+// It is pure: it turns objects into a Plan, which other packages write as text. Karpenter's and the provider's own
+// hashes decide which changes roll nodes, never a table. The package reads no files, no Git and no cluster.
 package plan
 
 import (
@@ -31,15 +31,16 @@ type State struct {
 	Offers    []Offer
 	// Price is the monthly price of a plan type, even if it is no longer offered; nil: that of the offers.
 	Price func(planType string) (monthly catalog.Money, known bool)
-	// Others are the pools of the cluster that no state declares, and, in a base, the node classes that it does not declare.
-	// Pools of which only the nodes are known have no spec.
+	// Others are the pools of the cluster that no state declares, and, in a base, the node classes that it does not
+	// declare. Pools of which only the nodes are known have no spec.
 	Others []config.Object
 	// Whole reports that the state is a cluster, so that no class exists that it does not have.
 	Whole bool
 	// Unheld returns a pool of this state without the temporary fields that hold its nodes back while a wave proves a
 	// revision; nil if there are none.
 	Unheld func(pool map[string]any) map[string]any
-	// Released returns the last form of an object of this state that lkeplan stops managing; nil if the object stays as it is.
+	// Released returns the last form of an object of this state that lkeplan stops managing; nil if the object stays
+	// as it is.
 	Released func(object map[string]any) map[string]any
 	Nodes    []Node    // nil if no cluster was read
 	Moves    Moves     // of the nodes, after the change; of a head
@@ -64,8 +65,8 @@ type Plan struct {
 	Incomplete bool `json:",omitempty"`
 	// Repriced reports that the change alters the price catalogue, so that all costs are at the higher of two prices.
 	Repriced bool `json:",omitempty"`
-	// Waves reports that nodes are replaced in waves, which hold only nodes that differ from their pool, and not those that
-	// Karpenter moves because other capacity is cheaper or has room.
+	// Waves reports that nodes are replaced in waves, which hold only nodes that differ from their pool, and not
+	// those that Karpenter moves because other capacity is cheaper or has room.
 	Waves bool `json:",omitempty"`
 	// Catalog names the price catalogue; "" for the built-in one.
 	Catalog string `json:",omitempty"`
@@ -118,15 +119,16 @@ type Change struct {
 	UID        string    // of the object in the cluster; "" if there is none, or no cluster was read
 	Source     hcl.Range // of the block
 	Action     Action
-	// Old and New are the stored object without the fields that the API server and controllers add; nil if there is none.
+	// Old and New are the stored object without the fields that the API server and controllers add; nil if there is
+	// none.
 	Old, New map[string]any
 	Fields   []Field // sorted by path
 	Effect   Effect  // the most disruptive of the fields'
 	Partial  bool    // of a Roll: only nodes that do not match any more
 	// Loosens reports that Karpenter may remove or replace further nodes: of the pool, or of unknown pools.
 	Loosens bool
-	// Sooner reports that nodes may go sooner, or more at a time, so that all nodes of the pool count even if it is known which
-	// ones Karpenter moves.
+	// Sooner reports that nodes may go sooner, or more at a time, so that all nodes of the pool count even if it is
+	// known which ones Karpenter moves.
 	Sooner bool `json:",omitempty"`
 	// Relabels reports that labels or annotations of the nodes of the pool change in place.
 	Relabels bool
@@ -137,12 +139,12 @@ type Change struct {
 	Outside bool
 	// Released is the last state of a forgotten pool; nil if it does not change.
 	Released map[string]any
-	// Because names other objects whose changes roll the pool, or may remove its nodes: its class, an overlay, a buffer, a
-	// limits block, a pool that adds or loses capacity.
+	// Because names other objects whose changes roll the pool, or may remove its nodes: its class, an overlay, a
+	// buffer, a limits block, a pool that adds or loses capacity.
 	Because []string
-	// Attracts says of a change that adds capacity to a pool for which other pools it may attract pods, and for which not, and
-	// why. Of a change that takes capacity from a pool, it says the pods of which other pools Karpenter may move. None if it is
-	// known which nodes Karpenter moves.
+	// Attracts says of a change that adds capacity to a pool for which other pools it may attract pods, and for which
+	// not, and why. Of a change that takes capacity from a pool, it says the pods of which other pools Karpenter may
+	// move. None if it is known which nodes Karpenter moves.
 	Attracts []string
 	// Before and After are the range of the monthly cost of a pool; nil if there is no
 	// pool. Current is the cost of its nodes; nil if no cluster was read, or the price of one is
@@ -269,8 +271,8 @@ type Summary struct {
 	NodesDrained                         Count // of draining pools
 	NodesRemovable                       Count // others that Karpenter may remove or replace
 	Conflicts                            int   // fields because of which an apply is refused
-	// The addresses of pools whose nodes roll, are deleted immediately, drain before the pool is deleted, or may be removed.
-	// Removable has a node class, an overlay or a buffer if its pools are unknown.
+	// The addresses of pools whose nodes roll, are deleted immediately, drain before the pool is deleted, or may be
+	// removed. Removable has a node class, an overlay or a buffer if its pools are unknown.
 	Rolled, Deleted, Condemned, Removable []string
 	Unseen                                []string // those of Removable whose pools are unknown
 	Exact                                 bool     // NodesRemovable are those that Karpenter moves, not the most that it may

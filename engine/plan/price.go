@@ -79,8 +79,8 @@ func (c Ceiling) String() string {
 type Cost struct {
 	Floor   catalog.Money // of the nodes that always exist: those of static pools
 	Ceiling Ceiling
-	// By are the limits that bind: if all of them grow, the ceiling grows. They are cpu, memory and nodes of the pool, and
-	// addresses of limits blocks.
+	// By are the limits that bind: if all of them grow, the ceiling grows. They are cpu, memory and nodes of the
+	// pool, and addresses of limits blocks.
 	By []string `json:",omitempty"`
 	// Alone is the ceiling without limits blocks; nil if none is below it.
 	Alone *Ceiling `json:",omitempty"`
@@ -177,7 +177,7 @@ func costsOf(ctx context.Context, objects []object, offers []Offer, total *Cost)
 		}
 		pools = append(pools, pricedPool{o.Name(), nodes, c})
 	}
-	total.Ceiling, total.By = together(ctx, pools, limits)
+	total.Ceiling, total.By = boundTogether(ctx, pools, limits)
 	if total.Ceiling != alone {
 		total.Alone = &alone
 	}
@@ -185,9 +185,9 @@ func costsOf(ctx context.Context, objects []object, offers []Offer, total *Cost)
 	return each, ctx.Err()
 }
 
-// boundsOf computes the cost of the nodes of a NodePool from the offers that it allows, which are also the mix nodes. The
-// floor is that of a static pool with its cheapest plan type. A plan type with an unknown price may cost more than all
-// others, and is assumed to cost no less.
+// boundsOf computes the cost of the nodes of a NodePool from the offers that it allows, which are also the mix nodes.
+// The floor is that of a static pool with its cheapest plan type. A plan type with an unknown price may cost more
+// than all others, and is assumed to cost no less.
 func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes *mix) Cost {
 	limits := map[string]resource.Quantity{}
 	for name, limit := range pool.Spec.Limits {

@@ -43,8 +43,8 @@ type Removal struct {
 	Limit string // its previous limit of nodes; "" for none
 }
 
-// ReadRemoval reads the removal annotation of a NodePool. If its text cannot be read, the pool is still draining, with the
-// zero Removal.
+// ReadRemoval reads the removal annotation of a NodePool. If its text cannot be read, the pool is still draining,
+// with the zero Removal.
 func ReadRemoval(pool map[string]any) (r Removal, started bool) {
 	value, started := manifest.Lookup(pool, "metadata", "annotations", schemas.AnnotationRemoval)
 	if !started {

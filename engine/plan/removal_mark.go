@@ -16,16 +16,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// MarkRemoval returns the live NodePool to apply so that it creates no nodes and drains its nodes. It has the UID of the
-// object, so that no other object is changed.
+// MarkRemoval returns the live NodePool to apply so that it creates no nodes and drains its nodes. It has the UID of
+// the object, so that no other object is changed.
 //
-// In karpenter v1.15.0, a limit of zero nodes keeps the scheduler from creating nodes (addToNewNodeClaim), and does not
-// affect pods that fit in other pools. An annotation of the template is in the hash, so each node drifts
-// (areStaticFieldsDrifted): it drains within the budgets and the PodDisruptionBudgets of its pods, after other pools have
-// created the nodes that its pods need. A node whose pods fit nowhere else stays (Drift.ComputeCommands). A pool with
-// replicas ignores limits; its replicas are lowered as its budgets allow.
+// In karpenter v1.15.0, a limit of zero nodes keeps the scheduler from creating nodes (addToNewNodeClaim), and does
+// not affect pods that fit in other pools. An annotation of the template is in the hash, so each node drifts
+// (areStaticFieldsDrifted): it drains within the budgets and the PodDisruptionBudgets of its pods, after other pools
+// have created the nodes that its pods need. A node whose pods fit nowhere else stays (Drift.ComputeCommands). A pool
+// with replicas ignores limits; its replicas are lowered as its budgets allow.
 func MarkRemoval(live map[string]any, nodes []Node, now time.Time) (map[string]any, error) {
-	pool := authored(live)
+	pool := authoredPool(live)
 	annotations := manifest.Ensure(pool, "metadata", "annotations")
 	if s, _ := ReadRemoval(live); s.Since.IsZero() {
 		limit, _ := manifest.Lookup(pool, "spec", "limits", "nodes")
@@ -36,18 +36,18 @@ func MarkRemoval(live map[string]any, nodes []Node, now time.Time) (map[string]a
 		return nil, err
 	}
 	if typed.Spec.Replicas != nil {
-		return pool, lower(pool, typed, nodes, now)
+		return pool, lowerReplicas(pool, typed, nodes, now)
 	}
 	manifest.Ensure(pool, "spec", "limits")["nodes"] = "0"
 	template := manifest.Ensure(pool, "spec", "template", "metadata", "annotations")
 	if template[schemas.AnnotationRemoval] == nil {
-		template[schemas.AnnotationRemoval] = stamp(now)
+		template[schemas.AnnotationRemoval] = formatStamp(now)
 	}
-	return pool, restamp(pool, template, nodes, now)
+	return pool, restampTemplate(pool, template, nodes, now)
 }
 
-// authored returns a live NodePool without the fields that the API server and Karpenter write.
-func authored(live map[string]any) map[string]any {
+// authoredPool returns a live NodePool without the fields that the API server and Karpenter write.
+func authoredPool(live map[string]any) map[string]any {
 	live = runtime.DeepCopyJSON(live)
 	metadata := map[string]any{"name": manifest.Name(live), "uid": manifest.UID(live)}
 	for _, part := range []string{"labels", "annotations"} {
@@ -70,11 +70,11 @@ func textOf(limit any) string {
 	return fmt.Sprint(limit)
 }
 
-func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
+func formatStamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 
-// restamp gives the template a new stamp if a node was created from it after all, by a scheduler that had not seen the
-// limit yet: that node would never drift.
-func restamp(pool, template map[string]any, nodes []Node, now time.Time) error {
+// restampTemplate gives the template a new stamp if a node was created from it after all, by a scheduler that had not
+// seen the limit yet: that node would never drift.
+func restampTemplate(pool, template map[string]any, nodes []Node, now time.Time) error {
 	typed, err := manifest.As[karpv1.NodePool](pool)
 	if err != nil {
 		return err
@@ -82,14 +82,14 @@ func restamp(pool, template map[string]any, nodes []Node, now time.Time) error {
 	marked := inplace.TemplateOf(typed)
 	for _, n := range nodes {
 		if !n.Deleting && !marked.Drifted(n.Labels, n.Annotations) {
-			template[schemas.AnnotationRemoval] = stamp(now)
+			template[schemas.AnnotationRemoval] = formatStamp(now)
 		}
 	}
 	return nil
 }
 
-// lower reduces the replicas of a pool by the number of disruptions that its budgets allow now.
-func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.Time) error {
+// lowerReplicas reduces the replicas of a pool by the number of disruptions that its budgets allow now.
+func lowerReplicas(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.Time) error {
 	initialized, deleting, staying := 0, 0, 0
 	for _, n := range nodes {
 		if n.Initialized {
@@ -129,11 +129,11 @@ func UnmarkRemoval(pool map[string]any) map[string]any {
 	return pool
 }
 
-// ReleaseRemoval returns the live NodePool to apply so that it creates nodes again, before lkeplan stops managing it. A pool
-// with replicas keeps its remaining replicas.
+// ReleaseRemoval returns the live NodePool to apply so that it creates nodes again, before lkeplan stops managing it.
+// A pool with replicas keeps its remaining replicas.
 func ReleaseRemoval(live map[string]any) map[string]any {
 	removal, started := ReadRemoval(live)
-	pool := authored(live)
+	pool := authoredPool(live)
 	if !started {
 		return pool
 	}

@@ -22,13 +22,14 @@ type Rolling struct {
 // Good returns how many nodes match and have joined.
 func (r Rolling) Good() int { return r.Of - r.Outdated - r.Joining }
 
-// Rolls returns the progress of each pool of a state, sorted by name. Without offers in the state, limits do not hold nodes.
+// Rolls returns the progress of each pool of a state, sorted by name. Without offers in the state, limits do not hold
+// nodes.
 func Rolls(s State) ([]Rolling, error) {
 	of, err := sideOf(s)
 	if err != nil {
 		return nil, err
 	}
-	all, pools := judges(of), byPool(s.Nodes)
+	all, pools := poolJudges(of), byPool(s.Nodes)
 	var rolling []Rolling
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
@@ -58,7 +59,7 @@ func Outdated(s State) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, pools, outdated := judges(of), byPool(s.Nodes), map[string]bool{}
+	all, pools, outdated := poolJudges(of), byPool(s.Nodes), map[string]bool{}
 	for _, o := range s.Objects {
 		for _, n := range pools[o.Name()] {
 			if asks, ok := all[o.Key()]; ok && asks.drifted(n) {

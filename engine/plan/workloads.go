@@ -68,8 +68,8 @@ func (w Workloads) LostPods() (n int) {
 	return n
 }
 
-// unschedulable limits the pods that become unschedulable. Without simulated pods it has no verdict, unless the guard is
-// configured: then it is unknown.
+// unschedulable limits the pods that become unschedulable. Without simulated pods it has no verdict, unless the guard
+// is configured: then it is unknown.
 func (p Plan) unschedulable(g config.Guards) []Verdict {
 	most := 0
 	if g.MaxUnschedulablePods != nil {

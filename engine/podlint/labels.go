@@ -20,19 +20,19 @@ import (
 func (c *checker) labels() {
 	missing, unoffered := map[string][]string{}, map[string][]string{} // workloads by label
 	for _, w := range c.in.Workloads {
-		for _, key := range slices.Sorted(maps.Keys(selected(w.Pod.Spec))) {
-			values := selected(w.Pod.Spec)[key]
+		for _, key := range slices.Sorted(maps.Keys(selectedLabels(w.Pod.Spec))) {
+			values := selectedLabels(w.Pod.Spec)[key]
 			what := key
 			if len(values) > 0 {
-				what += "=" + joined(values)
+				what += "=" + joinFew(values)
 			}
 			switch {
-			case everywhere(key):
+			case onAllNodes(key):
 				if !c.offered(key, values) {
 					unoffered[what] = append(unoffered[what], w.Name)
 				}
 				continue
-			case given(c.pools, key, values):
+			case setsLabel(c.pools, key, values):
 				continue
 			}
 			missing[what] = append(missing[what], w.Name)
@@ -40,11 +40,11 @@ func (c *checker) labels() {
 	}
 	for _, what := range slices.Sorted(maps.Keys(missing)) {
 		c.find(lint.LabelOfNoPool, config.Addr{}, "",
-			"No pool sets %s, by which these pods select nodes: %s.", what, joined(missing[what]))
+			"No pool sets %s, by which these pods select nodes: %s.", what, joinFew(missing[what]))
 	}
 	for _, what := range slices.Sorted(maps.Keys(unoffered)) {
 		c.find(lint.LabelOfNoPool, config.Addr{}, "",
-			"No pool has nodes with %s, by which these pods select nodes: %s.", what, joined(unoffered[what]))
+			"No pool has nodes with %s, by which these pods select nodes: %s.", what, joinFew(unoffered[what]))
 	}
 }
 
@@ -64,8 +64,8 @@ func (c *checker) offered(key string, values []string) bool {
 	})
 }
 
-// selected returns the labels that a pod requires of its node, with the allowed values; none for any.
-func selected(spec corev1.PodSpec) map[string][]string {
+// selectedLabels returns the labels that a pod requires of its node, with the allowed values; none for any.
+func selectedLabels(spec corev1.PodSpec) map[string][]string {
 	all := map[string][]string{}
 	for key, value := range spec.NodeSelector {
 		all[key] = []string{value}
@@ -92,23 +92,23 @@ func selected(spec corev1.PodSpec) map[string][]string {
 func (c *checker) spreads() {
 	missing := map[string][]string{} // workloads by how they are placed
 	for _, w := range c.in.Workloads {
-		for _, t := range topologies(w.Pod.Spec) {
-			if !everywhere(t.key) && !given(c.poolsFor(w.Pod), t.key, nil) {
+		for _, t := range podTopologies(w.Pod.Spec) {
+			if !onAllNodes(t.key) && !setsLabel(c.poolsFor(w.Pod), t.key, nil) {
 				missing[t.what] = append(missing[t.what], w.Name)
 			}
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(missing)) {
 		c.find(lint.SpreadOverNoPool, config.Addr{}, "",
-			"These pods must %s, but no pool for them sets that label, so they stay pending: %s.", what, joined(missing[what]))
+			"These pods must %s, but no pool for them sets that label, so they stay pending: %s.", what, joinFew(missing[what]))
 	}
 }
 
 // topology is a label that a node must have because of a spread or an affinity of a pod.
 type topology struct{ key, what string }
 
-// topologies returns the distinct topologies of a pod.
-func topologies(spec corev1.PodSpec) (all []topology) {
+// podTopologies returns the distinct topologies of a pod.
+func podTopologies(spec corev1.PodSpec) (all []topology) {
 	for _, s := range spec.TopologySpreadConstraints {
 		if s.WhenUnsatisfiable == corev1.DoNotSchedule {
 			all = append(all, topology{s.TopologyKey, "be spread over " + s.TopologyKey})
@@ -136,14 +136,14 @@ func (c *checker) poolsFor(pod corev1.Pod) (pools []pool) {
 	return pools
 }
 
-// everywhere reports whether all nodes have a label even if no pool sets it.
-func everywhere(key string) bool {
+// onAllNodes reports whether all nodes have a label even if no pool sets it.
+func onAllNodes(key string) bool {
 	_, alias := karpv1.NormalizedLabels[key]
 	return alias || karpv1.WellKnownLabels.Has(key) || key == corev1.LabelHostname
 }
 
-// given reports whether a pool sets a label to one of the values, or to any value if there are none.
-func given(pools []pool, key string, values []string) bool {
+// setsLabel reports whether a pool sets a label to one of the values, or to any value if there are none.
+func setsLabel(pools []pool, key string, values []string) bool {
 	return slices.ContainsFunc(pools, func(p pool) bool {
 		label, labelled := p.Spec.Template.Labels[key]
 		required := scheduling.NewNodeSelectorRequirementsWithMinValues(p.Spec.Template.Spec.Requirements...)
@@ -176,7 +176,7 @@ func (c *checker) inPlace() {
 			}
 			if len(users) > 0 {
 				c.find(lint.InPlaceSelected, p.addr, "metadata.annotations."+schemas.AnnotationInPlace,
-					"The label %s changes in place, and a change does not move pods. But it decides where these pods run: %s.", key, joined(users))
+					"The label %s changes in place, and a change does not move pods. But it decides where these pods run: %s.", key, joinFew(users))
 			}
 		}
 	}

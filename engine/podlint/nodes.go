@@ -35,7 +35,7 @@ func (c *checker) taints() {
 		}
 		c.find(lint.UntoleratedTaint, p.addr, "spec.template.spec.taints",
 			"None of the pods tolerates %s, so this pool never gets nodes. Give pods a toleration, or remove the taint.",
-			joined(textsOf(hard)))
+			joinFew(textsOf(hard)))
 	}
 }
 
@@ -45,7 +45,7 @@ func (c *checker) tolerations() {
 		for _, t := range p.Spec.Template.Spec.Taints {
 			var loads, pools []string
 			for _, w := range c.in.Workloads {
-				if !names(w.Pod.Spec.Tolerations, t) || !c.fits(p, w) {
+				if !namesTaint(w.Pod.Spec.Tolerations, t) || !c.fits(p, w) {
 					continue
 				}
 				others := len(pools)
@@ -63,14 +63,14 @@ func (c *checker) tolerations() {
 			if len(loads) > 0 {
 				c.find(lint.TolerationOnly, p.addr, "spec.template.spec.taints",
 					"These pods tolerate %[2]s, but do not select this pool, so they can also run in %[3]s: %[1]s. Make the pods "+
-						"select a label of this pool.", joined(loads), t.ToString(), joined(slices.Compact(pools)))
+						"select a label of this pool.", joinFew(loads), t.ToString(), joinFew(slices.Compact(pools)))
 			}
 		}
 	}
 }
 
-// names reports whether a toleration names the key of a taint that excludes pods.
-func names(tolerations []corev1.Toleration, t corev1.Taint) bool {
+// namesTaint reports whether a toleration names the key of a taint that excludes pods.
+func namesTaint(tolerations []corev1.Toleration, t corev1.Taint) bool {
 	return t.Effect != corev1.TaintEffectPreferNoSchedule && slices.ContainsFunc(tolerations, func(of corev1.Toleration) bool {
 		return of.Key == t.Key && scheduling.Taints{t}.ToleratesPod(&corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{of}}}) == nil
 	})
@@ -128,7 +128,7 @@ func (c *checker) blocks() {
 		if len(causes) > 0 {
 			c.find(lint.PodsBlockDrift, p.addr, "metadata.name",
 				"Karpenter never replaces a node on which one of these pods runs: %s. They cannot be evicted, and without a "+
-					"termination_grace_period Karpenter waits for them forever.", joined(causes))
+					"termination_grace_period Karpenter waits for them forever.", joinFew(causes))
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (c *checker) cutsShort() {
 		if len(longer) > 0 {
 			c.find(lint.TerminationCutsShort, p.addr, "spec.template.spec.terminationGracePeriod",
 				"Karpenter deletes a node of this pool after a termination_grace_period of %v, but pods may take longer to "+
-					"end: %s.", bound.Duration, joined(longer))
+					"end: %s.", bound.Duration, joinFew(longer))
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package podlint finds problems between pods and the pools of a configuration: pods that get no nodes, and nodes that cannot
-// be replaced.
+// Package podlint finds problems between pods and the pools of a configuration: pods that get no nodes, and nodes
+// that cannot be replaced.
 //
-// It is pure: it turns objects, prices and pods into findings, and places pods with the simulation. The rules are explained in
-// package lint. The compiler and the controller link package lint, but not the simulation, so the rules that need pods are
-// here.
+// It is pure: it turns objects, prices and pods into findings, and places pods with the simulation. The rules are
+// explained in package lint. The compiler and the controller link package lint, but not the simulation, so the rules
+// that need pods are here.
 package podlint
 
 import (
@@ -133,5 +133,5 @@ func (c *checker) skip(rule, why string) {
 	c.report.Skipped = append(c.report.Skipped, Skipped{rule, why})
 }
 
-// joined lists at most three names.
-func joined(names []string) string { return lint.Join(names, 3) }
+// joinFew lists at most three names.
+func joinFew(names []string) string { return lint.Join(names, 3) }

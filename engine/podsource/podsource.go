@@ -1,4 +1,5 @@
-// Package podsource reads the pods of a simulation: from a few characters, manifests, a cluster or a snapshot of a cluster.
+// Package podsource reads the pods of a simulation: from a few characters, manifests, a cluster or a snapshot of a
+// cluster.
 //
 // It simulates nothing.
 package podsource
@@ -229,7 +230,8 @@ func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 	return notes
 }
 
-// Input adds a configuration to pods. In the pods of a snapshot, the words of the configuration are read: others are hashes.
+// Input adds a configuration to pods. In the pods of a snapshot, the words of the configuration are read: others are
+// hashes.
 func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
 	in := compare.SimulationOf(compiled, prices)
 	in.Pods, in.AssumeLKE = p.found.Pods, p.lke

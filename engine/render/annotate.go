@@ -17,11 +17,11 @@ type treatment struct {
 	protected bool // the options hold, even if the author has written others
 }
 
-// treatments returns how the objects of each kind are synced. Limits, overlays and
+// syncTreatments returns how the objects of each kind are synced. Limits, overlays and
 // classes come before the pools that make nodes by them. The nodes of a pool are
 // deleted with it, and can be with their class, so both deletions need a
 // confirmation.
-func treatments() map[string]treatment {
+func syncTreatments() map[string]treatment {
 	return map[string]treatment{
 		schemas.NodeClass.Object.Kind: {wave: "-1", options: []string{"Prune=confirm", "Delete=confirm", "PruneLast=true"}},
 		schemas.Limits.Object.Kind:    {wave: "-1"},
@@ -37,7 +37,7 @@ func treatments() map[string]treatment {
 // that the author has written stay as they are; the compiler takes none by which Argo CD would
 // delete more.
 func Annotate(compiled compile.Result) compile.Result {
-	byKind := treatments()
+	byKind := syncTreatments()
 	compiled.Objects = slices.Clone(compiled.Objects)
 	for i, r := range compiled.Objects {
 		t := byKind[r.Kind()]
@@ -59,12 +59,12 @@ func annotate(obj map[string]any, t treatment) map[string]any {
 	if t.protected {
 		options, ours = ours, options
 	}
-	return manifest.Annotated(obj, schemas.ArgoOptions, merge(options, ours))
+	return manifest.Annotated(obj, schemas.ArgoOptions, mergeOptions(options, ours))
 }
 
-// merge joins options. The name of an option is the part before its "=", and the first one of a
+// mergeOptions joins options. The name of an option is the part before its "=", and the first one of a
 // name counts.
-func merge(first, second []string) string {
+func mergeOptions(first, second []string) string {
 	var merged, names []string
 	for _, option := range slices.Concat(first, second) {
 		option = strings.TrimSpace(option)

@@ -28,12 +28,12 @@ type Announcement struct {
 func Announce(variables []config.Variable) []Announcement {
 	announced := make([]Announcement, 0, len(variables)) // none is [], and not null
 	for _, v := range variables {
-		announced = append(announced, announce(v))
+		announced = append(announced, announceVariable(v))
 	}
 	return announced
 }
 
-func announce(v config.Variable) Announcement {
+func announceVariable(v config.Variable) Announcement {
 	a := Announcement{
 		Name: v.Name, Title: v.Name, Tooltip: v.Description, Required: v.Value == cty.NilVal, CollectionType: "string",
 	}
@@ -52,15 +52,15 @@ func announce(v config.Variable) Announcement {
 		a.String = syntax.Print(v.Value)
 	case a.CollectionType == "array":
 		for _, element := range v.Value.AsValueSlice() {
-			a.Array = append(a.Array, text(element))
+			a.Array = append(a.Array, valueText(element))
 		}
 	case a.CollectionType == "map":
 		a.Map = map[string]string{}
 		for key, element := range v.Value.AsValueMap() {
-			a.Map[key] = text(element)
+			a.Map[key] = valueText(element)
 		}
 	default:
-		a.String = text(v.Value)
+		a.String = valueText(v.Value)
 	}
 	return a
 }
@@ -75,8 +75,8 @@ func itemType(ty cty.Type) string {
 	return "string"
 }
 
-// text returns a value of a primitive type as a string, as Argo CD has all of them.
-func text(v cty.Value) string {
+// valueText returns a value of a primitive type as a string, as Argo CD has all of them.
+func valueText(v cty.Value) string {
 	v, err := convert.Convert(v, cty.String)
 	if err != nil || v.IsNull() || !v.IsKnown() {
 		return ""

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEachKindHasAWave(t *testing.T) {
-	byKind := treatments()
+	byKind := syncTreatments()
 	for _, block := range schemas.Document() {
 		if block.Object != nil && byKind[block.Object.Kind].wave == "" {
 			t.Errorf("%s has no wave", block.Object.Kind)

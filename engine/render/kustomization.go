@@ -46,7 +46,7 @@ func Write(dir string, objects []map[string]any) (written, deleted int, err erro
 	if err != nil {
 		return 0, 0, err
 	}
-	deleted, err = update(root, earlier, contents)
+	deleted, err = updateFiles(root, earlier, contents)
 	return len(contents), deleted, err
 }
 
@@ -92,7 +92,7 @@ func YAML(object map[string]any) ([]byte, error) {
 
 // kept returns an object by which Flux does not prune a pool or a class when its file is gone:
 // the nodes would be deleted with it, at once, and no guard is asked.
-func kept(object map[string]any) map[string]any {
+func withoutPrune(object map[string]any) map[string]any {
 	if kind := manifest.Kind(object); kind != schemas.Pool.Object.Kind && kind != schemas.NodeClass.Object.Kind {
 		return object
 	}
@@ -122,9 +122,9 @@ func earlierFiles(root *os.Root) (names []string, err error) {
 	return names, err
 }
 
-// update writes the files, and deletes those of an earlier run that are not among
+// updateFiles writes the files, and deletes those of an earlier run that are not among
 // them.
-func update(root *os.Root, earlier []string, contents map[string][]byte) (deleted int, err error) {
+func updateFiles(root *os.Root, earlier []string, contents map[string][]byte) (deleted int, err error) {
 	names := slices.Sorted(maps.Keys(contents))
 	for _, name := range names {
 		if _, err := root.Lstat(name); err == nil && !slices.Contains(earlier, name) {
@@ -132,7 +132,7 @@ func update(root *os.Root, earlier []string, contents map[string][]byte) (delete
 		}
 	}
 	// The list is written first: wherever this ends, the next run knows its files.
-	if err := mark(root, slices.Concat(earlier, names)); err != nil {
+	if err := markFiles(root, slices.Concat(earlier, names)); err != nil {
 		return 0, err
 	}
 	for _, name := range names {
@@ -149,11 +149,11 @@ func update(root *os.Root, earlier []string, contents map[string][]byte) (delete
 		}
 		deleted++
 	}
-	return deleted, mark(root, names)
+	return deleted, markFiles(root, names)
 }
 
-// mark lists the files that are Write's own.
-func mark(root *os.Root, names []string) error {
+// markFiles lists the files that are Write's own.
+func markFiles(root *os.Root, names []string) error {
 	slices.Sort(names)
 	return files.ReplaceIn(root, marker, []byte(markerHeader+strings.Join(slices.Compact(names), "\n")+"\n"))
 }

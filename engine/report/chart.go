@@ -52,21 +52,21 @@ type span struct {
 func costChartOf(r Report) *costChart {
 	var changed []plan.Change
 	for _, c := range r.Changes {
-		if ceilings(c.Before, c.After) != "" && !sameCost(c.Before, c.After) {
+		if ceilingsText(c.Before, c.After) != "" && !sameCost(c.Before, c.After) {
 			changed = append(changed, c)
 		}
 	}
 	if len(changed) == 0 && r.Current == nil && sameCost(&r.Before, &plan.Cost{}) && sameCost(&r.After, &plan.Cost{}) {
 		return nil
 	}
-	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(moves(b), moves(a)) })
+	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(costShift(b), costShift(a)) })
 	chart := &costChart{More: max(0, len(changed)-mostBars)}
-	total := scale(plan.Change{Before: &r.Before, After: &r.After, Current: r.Current})
+	total := chartScale(plan.Change{Before: &r.Before, After: &r.After, Current: r.Current})
 	bar := barOf("All pools together", &r.Before, &r.After, r.Current, total)
 	bar.Total = true
 	chart.Bars = append(chart.Bars, bar)
 	changed = changed[:min(len(changed), mostBars)]
-	each := scale(changed...)
+	each := chartScale(changed...)
 	for i, c := range changed {
 		bar := barOf(plainText(c.Addr), c.Before, c.After, c.Current, each)
 		bar.First = i == 0
@@ -79,9 +79,9 @@ func sameCost(a, b *plan.Cost) bool {
 	return a != nil && b != nil && a.Floor == b.Floor && a.FloorUnknown == b.FloorUnknown && a.Ceiling == b.Ceiling
 }
 
-// moves is by how much the cost of a pool changes; a cost without a limit, or an unknown one,
+// costShift is by how much the cost of a pool changes; a cost without a limit, or an unknown one,
 // comes first.
-func moves(c plan.Change) catalog.Money {
+func costShift(c plan.Change) catalog.Money {
 	before, after := ptr.Deref(c.Before, plan.Cost{}), ptr.Deref(c.After, plan.Cost{})
 	if !before.Ceiling.Known() || !after.Ceiling.Known() {
 		return 1 << 62
@@ -90,9 +90,9 @@ func moves(c plan.Change) catalog.Money {
 	return max(ceiling, -ceiling, floor, -floor)
 }
 
-// scale returns the amount that the whole width of a chart of changed costs stands for. Next to endless bars, the
+// chartScale returns the amount that the whole width of a chart of changed costs stands for. Next to endless bars, the
 // others take two thirds.
-func scale(changes ...plan.Change) (most float64) {
+func chartScale(changes ...plan.Change) (most float64) {
 	endless := false
 	for _, change := range changes {
 		most = max(most, ptr.Deref(change.Current, 0).Float64())
@@ -112,7 +112,7 @@ func scale(changes ...plan.Change) (most float64) {
 }
 
 func barOf(name string, before, after *plan.Cost, current *catalog.Money, most float64) costBar {
-	b := costBar{Name: name, Text: ceilings(before, after), Before: spanOf(before, most), After: spanOf(after, most)}
+	b := costBar{Name: name, Text: ceilingsText(before, after), Before: spanOf(before, most), After: spanOf(after, most)}
 	if current != nil {
 		b.Now = shareOf(current.Float64(), most)
 		b.Text += ", now " + current.Text()
@@ -243,7 +243,7 @@ func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
 		if im.Known && length/whole > 0.05 {
 			bar.Nodes = fmt.Sprint(w.Nodes)
 		}
-		bar.Text = clock(w.From) + " to " + clock(w.Until)
+		bar.Text = clockText(w.From) + " to " + clockText(w.Until)
 		if im.Known {
 			bar.Text += ": " + diag.Counted(w.Nodes, "node") + " at a time"
 		}

@@ -13,12 +13,13 @@ import (
 // mostAnnotations of each severity are shown by GitHub for a step.
 const mostAnnotations = 10
 
-// GitHub writes the findings as workflow commands for a GitHub Actions runner, worst first, and not more than GitHub shows.
+// GitHub writes the findings as workflow commands for a GitHub Actions runner, worst first, and not more than GitHub
+// shows.
 func GitHub(w io.Writer, r Report, _ Options) error {
 	var shown []diag.Diagnostic
 	left := map[string]int{"error": mostAnnotations, "warning": mostAnnotations}
 	hidden := 0
-	for _, f := range findings(r) {
+	for _, f := range reviewFindings(r) {
 		left[f.Severity]--
 		if left[f.Severity] < 0 {
 			hidden++
@@ -38,7 +39,7 @@ func GitHub(w io.Writer, r Report, _ Options) error {
 // are empty.
 func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	s := r.Summary()
-	simulatedDelta, lost := simulated(r.Workloads)
+	simulatedDelta, lost := simulatedEffect(r.Workloads)
 	lists := func(addrs []string) string {
 		text, _ := json.Marshal(append([]string{}, addrs...)) // text can always be marshalled
 		return string(text)
@@ -67,9 +68,9 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	return err
 }
 
-// simulated returns how much more the nodes of the simulated pods cost, and how many pods become unschedulable; ""
-// if none are simulated, or some may be missing.
-func simulated(w *plan.Workloads) (costDelta, lost string) {
+// simulatedEffect returns how much more the nodes of the simulated pods cost, and how many pods become unschedulable;
+// "" if none are simulated, or some may be missing.
+func simulatedEffect(w *plan.Workloads) (costDelta, lost string) {
 	if w == nil || len(w.Missing) > 0 {
 		return "", ""
 	}
@@ -87,7 +88,7 @@ func costDelta(r Report) string {
 // GitLabCodeQuality writes the findings for
 // artifacts:reports:codequality.
 func GitLabCodeQuality(w io.Writer, r Report, _ Options) error {
-	return diag.CodeQuality(w, findings(r), func(d diag.Diagnostic) string {
+	return diag.CodeQuality(w, reviewFindings(r), func(d diag.Diagnostic) string {
 		switch {
 		case d.Severity == "error":
 			return "blocker"

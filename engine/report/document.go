@@ -15,9 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A plan as JSON is one document. The member resource_changes has the shape of Terraform's plans, so that tools that scan those for
-// deletions work; fields, effects and impact are specific to lkeplan. The types are not those of package plan, because
-// saved plans store those by the names of their Go fields.
+// A plan as JSON is one document. The member resource_changes has the shape of Terraform's plans, so that tools that
+// scan those for deletions work; fields, effects and impact are specific to lkeplan. The types are not those of
+// package plan, because saved plans store those by the names of their Go fields.
 
 // FormatVersion is the version of the JSON format.
 const FormatVersion = "1"
@@ -164,7 +164,7 @@ func resourceChangeOf(c plan.Change) resourceChange {
 		Address: c.Addr, Previous: c.Previous, Mode: "managed", Type: c.Block, Name: c.Name,
 		Object: object{c.APIVersion, c.Kind, c.Name, c.UID}, Source: sourceOf(c.Source),
 		Change: alteration{Actions: []plan.Action{c.Action}, Before: c.Old, After: c.New},
-		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Loosens: c.Loosens, Prune: c.Prune,
+		Reason: effectReason(c), Effect: c.Effect, Partial: c.Partial, Loosens: c.Loosens, Prune: c.Prune,
 		Outside: c.Outside, Because: c.Because, Attracts: c.Attracts,
 		Fields: []field{}, Impact: impactOf(c.Impact),
 	}
@@ -180,7 +180,7 @@ func resourceChangeOf(c plan.Change) resourceChange {
 	return r
 }
 
-func reason(c plan.Change) string {
+func effectReason(c plan.Change) string {
 	switch {
 	case c.Action == plan.Delete:
 		return "delete_because_no_resource_config"
@@ -486,15 +486,15 @@ func driftOf(fields []plan.Drift) []resourceDrift {
 func alterationOf(fields []driftedField) alteration {
 	a := alteration{Actions: []plan.Action{plan.Update}, Before: map[string]any{}, After: map[string]any{}}
 	for _, f := range fields {
-		nest(a.Before, f.Path, f.Applied)
-		nest(a.After, f.Path, f.Live)
+		setPath(a.Before, f.Path, f.Applied)
+		setPath(a.After, f.Path, f.Live)
 	}
 	return a
 }
 
-// nest sets the value of a path, such as spec.limits.cpu, in an object. Brackets contain the key of a map, or name an
-// element of a list.
-func nest(into map[string]any, path string, v any) {
+// setPath sets the value of a path, such as spec.limits.cpu, in an object. Brackets contain the key of a map, or name
+// an element of a list.
+func setPath(into map[string]any, path string, v any) {
 	if v == nil {
 		return
 	}

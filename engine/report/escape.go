@@ -32,8 +32,8 @@ func Marker(target string) string {
 // FenceFor returns a fence of Markdown that the text cannot close.
 func FenceFor(text string) string { return strings.Repeat("`", max(3, longestRun(text)+1)) }
 
-// abridged returns the beginning of a long value, how much is missing, and where it is.
-func abridged(s string) string {
+// abridge returns the beginning of a long value, how much is missing, and where it is.
+func abridge(s string) string {
 	const longest = 2000 // characters
 	if runes := []rune(s); len(runes) > longest {
 		return fmt.Sprintf("%s… [cut after %d of %d characters; the text output of lkeplan diff has all]",

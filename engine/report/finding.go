@@ -22,9 +22,9 @@ const (
 	notChecked     = "not-checked"
 )
 
-// findings returns what a reviewer should check, as diagnostics that CI systems show at their lines, worst first:
+// reviewFindings returns what a reviewer should check, as diagnostics that CI systems show at their lines, worst first:
 // what refuses the plan, deleted nodes, replaced nodes, then the rest in the order of the report.
-func findings(r Report) (list []diag.Diagnostic) {
+func reviewFindings(r Report) (list []diag.Diagnostic) {
 	v := plainText.view(r, true, nil)
 	for _, g := range v.Guards {
 		list = append(list, ofGuard(g))
@@ -39,17 +39,17 @@ func findings(r Report) (list []diag.Diagnostic) {
 		if d.Detail != "" {
 			text += " " + plainText(d.Detail)
 		}
-		list = append(list, found("warning", drifting, "Set by another owner in the cluster",
+		list = append(list, newFinding("warning", drifting, "Set by another owner in the cluster",
 			text, hcl.Range{}, d.Drift.Addr, d.Drift.Path))
 	}
 	for _, text := range r.Notes {
-		list = append(list, found("warning", notChecked, "Could not be checked", plainText(text), hcl.Range{}, "", text))
+		list = append(list, newFinding("warning", notChecked, "Could not be checked", plainText(text), hcl.Range{}, "", text))
 	}
-	slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return severityRank(a) - severityRank(b) })
 	return list
 }
 
-func rank(f diag.Diagnostic) int {
+func severityRank(f diag.Diagnostic) int {
 	switch {
 	case f.Severity == "error":
 		return 0
@@ -63,7 +63,7 @@ func rank(f diag.Diagnostic) int {
 	return 4
 }
 
-func found(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) diag.Diagnostic {
+func newFinding(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) diag.Diagnostic {
 	f := diag.Diagnostic{
 		Severity: severity, Rule: rule, Summary: summary, Detail: text, Key: strings.Join(append(key, addr), "\x00"),
 	}
@@ -85,13 +85,13 @@ func ofGuard(v guardRow) diag.Diagnostic {
 	case plan.Waiting:
 		summary = "Waits for a change window"
 	}
-	return found(severity, plainText(v.Guard), summary, v.Text, v.Source, v.Addr)
+	return newFinding(severity, plainText(v.Guard), summary, v.Text, v.Source, v.Addr)
 }
 
 func ofEntry(e entryView) (list []diag.Diagnostic) {
 	c := e.Change
 	for i, clash := range c.Conflicts {
-		list = append(list, found("error", conflicting, "Set by another owner to another value", e.Addr+": "+e.Conflicts[i]+".",
+		list = append(list, newFinding("error", conflicting, "Set by another owner to another value", e.Addr+": "+e.Conflicts[i]+".",
 			c.Source, c.Addr, clash.Path))
 	}
 	text := e.Addr + ": " + e.Headline
@@ -102,7 +102,7 @@ func ofEntry(e entryView) (list []diag.Diagnostic) {
 	}
 	switch c.Effect {
 	case plan.DeleteNodes:
-		list = append(list, found("warning", deletesNodes, "Nodes are deleted", text+".", c.Source, c.Addr))
+		list = append(list, newFinding("warning", deletesNodes, "Nodes are deleted", text+".", c.Source, c.Addr))
 	case plan.Roll, plan.MayRemove:
 		place := c.Source
 		does := func(f plan.Field) bool { return f.Effect == c.Effect && f.Source.Filename != "" }
@@ -116,7 +116,7 @@ func ofEntry(e entryView) (list []diag.Diagnostic) {
 				summary = "Karpenter removes or replaces nodes"
 			}
 		}
-		list = append(list, found("warning", rule, summary, text+".", place, c.Addr))
+		list = append(list, newFinding("warning", rule, summary, text+".", place, c.Addr))
 	}
 	return list
 }

@@ -47,7 +47,8 @@ func TestADeletedPoolWithoutNodesDeletesNone(t *testing.T) {
 	}
 }
 
-// TestPoolsWithoutNodesReplaceNone: neither the summary nor the headline mentions replaced or drained nodes of such pools.
+// TestPoolsWithoutNodesReplaceNone: neither the summary nor the headline mentions replaced or drained nodes of such
+// pools.
 func TestPoolsWithoutNodesReplaceNone(t *testing.T) {
 	roll := plan.Change{Action: plan.Update, Kind: "NodePool", Addr: "pool.web", Effect: plan.Roll, Impact: &plan.Impact{Known: true}}
 	drain := roll

@@ -29,7 +29,7 @@ func HTML(w io.Writer, r Report, _ Options) error {
 
 // words are the functions of the template.
 var words = template.FuncMap{
-	"abridged": abridged, "bill": func(r Report) string { return bill(r, diag.Visible) }, "capital": capital, "list": plainText.list, "pill": pillOf, "plain": plainText,
+	"abridged": abridge, "bill": func(r Report) string { return writeBill(r, diag.Visible) }, "capital": capitalize, "list": plainText.list, "pill": pillOf, "plain": plainText,
 	"unchanged": Report.unchanged,
 	"sign":      func(a plan.Action) string { return signs[a] },
 	"tone":      func(e plan.Effect) string { return tones[e] },
@@ -63,9 +63,9 @@ func pageOf(r Report) page {
 	s := r.Summary()
 	v := page{
 		view: plainText.view(r, true, nil), Dirs: r.overview(), Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: pageTitle(r), Tone: "good",
-		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r),
+		Tiles: pageTiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r),
 	}
-	v.Groups = groups(v.Entries)
+	v.Groups = groupEntries(v.Entries)
 	switch {
 	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+r.failed() > 0:
 		v.Tone = "bad"
@@ -90,19 +90,19 @@ func pageTitle(r Report) string {
 	case n > 0:
 		text = "refused by " + plainText.list(r.refusing()) + "; " + text
 	}
-	return capital(text)
+	return capitalize(text)
 }
 
-// capital makes the first letter upper case.
-func capital(text string) string {
+// capitalize makes the first letter upper case.
+func capitalize(text string) string {
 	if text == "" {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// tiles returns the numbers at the top of the page.
-func tiles(s plan.Summary) []tile {
+// pageTiles returns the numbers at the top of the page.
+func pageTiles(s plan.Summary) []tile {
 	number := func(n int, one, many, tone string) tile {
 		t := tile{Label: many, Value: fmt.Sprint(n), Tone: tone}
 		switch n {
@@ -149,11 +149,11 @@ func tiles(s plan.Summary) []tile {
 	return list
 }
 
-// groups puts the objects whose nodes are replaced or removed first.
-func groups(entries []entryView) []group {
+// groupEntries puts the objects whose nodes are replaced or removed first.
+func groupEntries(entries []entryView) []group {
 	disrupted, others := group{Title: "Objects whose nodes may be replaced or removed"}, group{Title: "Objects whose nodes stay", Open: len(entries) <= 5}
 	for _, e := range entries {
-		if disruptive(e.Effect) {
+		if isDisruptive(e.Effect) {
 			disrupted.Entries = append(disrupted.Entries, e)
 		} else {
 			others.Entries = append(others.Entries, e)

@@ -15,12 +15,12 @@ import (
 // costs are summed. Unreached are directories that were not compiled, because the change does not affect them.
 func Join(reports []Report, unreached []string) Report {
 	sum := Report{Parts: reports, Unreached: unreached}
-	sum.Head = plan.Revision{Kind: "dir", Ref: directories(len(reports))}
+	sum.Head = plan.Revision{Kind: "dir", Ref: countDirectories(len(reports))}
 	for _, r := range reports {
 		sum.add(r)
 	}
 	counted := onePerCluster(reports)
-	sum.Current = currently(counted)
+	sum.Current = currentCost(counted)
 	for _, r := range counted {
 		sum.Nodes += r.Nodes
 	}
@@ -38,7 +38,7 @@ func Join(reports []Report, unreached []string) Report {
 	return sum
 }
 
-func directories(n int) string {
+func countDirectories(n int) string {
 	if n == 1 {
 		return "1 directory"
 	}
@@ -112,8 +112,8 @@ func (r *Report) addWorkloads(part Report, in func(string) string) {
 	r.Picture += template.HTML("<h2>"+template.HTMLEscapeString(plainText(part.Directory))+"</h2>\n") + part.Picture
 }
 
-// addDiagnostics adds the diagnostics that no previous part has: each directory that calls a module repeats those of the
-// module.
+// addDiagnostics adds the diagnostics that no previous part has: each directory that calls a module repeats those of
+// the module.
 func (r *Report) addDiagnostics(part Report) {
 	found := part.Diagnostics
 	if isError := func(d diag.Diagnostic) bool { return d.Severity == "error" }; part.Failed != "" &&
@@ -145,8 +145,8 @@ func onePerCluster(parts []Report) (counted []Report) {
 	return counted
 }
 
-// currently returns the cost of the live nodes of all parts; nil if that of one part is unknown.
-func currently(parts []Report) *catalog.Money {
+// currentCost returns the cost of the live nodes of all parts; nil if that of one part is unknown.
+func currentCost(parts []Report) *catalog.Money {
 	var sum catalog.Money
 	for _, p := range parts {
 		if p.Current == nil {
@@ -193,7 +193,7 @@ type part struct{ Directory, Objects, Nodes, Cost, Status string }
 // overview has a row for each directory with something to report.
 func (r Report) overview() (rows []part) {
 	for _, p := range r.Parts {
-		row := part{Directory: p.Directory, Objects: counts(p.Summary()), Nodes: headline(p)}
+		row := part{Directory: p.Directory, Objects: countActions(p.Summary()), Nodes: headline(p)}
 		switch {
 		case p.Failed != "":
 			row = part{Directory: p.Directory, Objects: "no plan", Nodes: plainText(p.Failed), Status: "error"}
@@ -205,7 +205,7 @@ func (r Report) overview() (rows []part) {
 			row.Status = diag.Counted(p.Summary().Conflicts, "conflict")
 		}
 		if p.Failed == "" {
-			row.Cost = ceilings(&p.Before, &p.After)
+			row.Cost = ceilingsText(&p.Before, &p.After)
 		}
 		rows = append(rows, row)
 	}

@@ -15,17 +15,17 @@ import (
 // MaxComment is the default maximum length of Markdown, in characters. GitHub accepts comments of 65,536.
 const MaxComment = 60_000
 
-// maxSummary is the maximum length of the summary of a job, in characters. GitHub accepts 1 MiB, and a character has at most
-// four bytes.
+// maxSummary is the maximum length of the summary of a job, in characters. GitHub accepts 1 MiB, and a character has
+// at most four bytes.
 const maxSummary = 250_000
 
 // minComment is the least maximum length, in which the verdict and the totals fit.
 const minComment = 2000
 
-// Markdown writes a plan as a comment for a pull request, of at most MaxChars characters: it leaves out the least important
-// parts first, and deleted and replaced nodes only if their names alone are longer. The first line is a marker by which a bot finds its
-// comment again. Text with parts from the configuration is in code spans, whole sentences too: a renderer and a bot would
-// read entities and escaped characters as Markdown, mentions or references.
+// Markdown writes a plan as a comment for a pull request, of at most MaxChars characters: it leaves out the least
+// important parts first, and deleted and replaced nodes only if their names alone are longer. The first line is a
+// marker by which a bot finds its comment again. Text with parts from the configuration is in code spans, whole
+// sentences too: a renderer and a bot would read entities and escaped characters as Markdown, mentions or references.
 func Markdown(w io.Writer, r Report, o Options) error {
 	most := cmp.Or(max(o.MaxChars, 0), MaxComment)
 	view := code.view(r, o.All, nil)
@@ -60,7 +60,7 @@ type comment struct {
 func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
 func (c *comment) write(target string, most int) string {
-	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", Marker(target), verdict(c.Report))
+	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", Marker(target), verdictLine(c.Report))
 	c.overview()
 	c.guards()
 	c.workloads()
@@ -82,11 +82,11 @@ func (c *comment) write(target string, most int) string {
 	if c.detail > onlyNames {
 		return c.String() + end.String()
 	}
-	return within(c.String(), most-utf8.RuneCountInString(end.String())) + end.String()
+	return shortenTo(c.String(), most-utf8.RuneCountInString(end.String())) + end.String()
 }
 
-// within shortens a text to a number of characters, at the end of a line or between two names in a line.
-func within(text string, most int) string {
+// shortenTo shortens a text to a number of characters, at the end of a line or between two names in a line.
+func shortenTo(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
@@ -96,8 +96,8 @@ func within(text string, most int) string {
 	return kept + fmt.Sprintf(" and %d more\n", strings.Count(left, "`, `")+strings.Count(left, "\n")-1)
 }
 
-// verdict returns the first line that a reviewer reads.
-func verdict(r Report) string {
+// verdictLine returns the first line that a reviewer reads.
+func verdictLine(r Report) string {
 	text := headline(r)
 	if s := r.Summary(); len(s.Deleted)+len(s.Rolled)+len(s.Condemned)+len(s.Removable) > 0 {
 		text = "⚠️ " + text
@@ -124,15 +124,15 @@ func (c *comment) overview() {
 			row.Status = "🛑 " + row.Status
 		}
 		if row.Objects == "no plan" {
-			row.Nodes = code(abridged(row.Nodes))
+			row.Nodes = code(abridge(row.Nodes))
 		}
 		c.printf("| %s | %s | %s | %s | %s |\n", code(row.Directory), row.Objects, row.Nodes, row.Cost, row.Status)
 	}
 	if names := c.unchanged(); len(names) > 0 && len(c.Changes) > 0 {
-		c.printf("\n%s without changes.\n", directories(len(names)))
+		c.printf("\n%s without changes.\n", countDirectories(len(names)))
 	}
 	if n := len(c.Unreached); n > 0 && c.detail > disruptiveRows {
-		c.printf("\n%s not affected by the change.\n", directories(n))
+		c.printf("\n%s not affected by the change.\n", countDirectories(n))
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *comment) rolling() {
 }
 
 // neverOmitted reports whether every comment must contain an object.
-func neverOmitted(c plan.Change) bool { return disruptive(c.Effect) || c.Action == plan.Delete }
+func neverOmitted(c plan.Change) bool { return isDisruptive(c.Effect) || c.Action == plan.Delete }
 
 // guards lists the guards that did not pass.
 func (c *comment) guards() {
@@ -199,7 +199,7 @@ func (c *comment) table() {
 			hidden += len(e.All())
 			continue
 		}
-		object, becomes := e.Addr, nodes(e.Change)
+		object, becomes := e.Addr, nodesText(e.Change)
 		if n := len(e.More); n > 0 {
 			object += fmt.Sprintf(" and %d more", n)
 			if e.Impact != nil && e.Impact.Known {
@@ -207,7 +207,7 @@ func (c *comment) table() {
 			}
 		}
 		c.printf("| %s | %s | %s | %s | %s |\n",
-			object, action(e.Change), becomes, from(e.Impact), ceilings(e.Before, e.After))
+			object, actionText(e.Change), becomes, nextDisruption(e.Impact), ceilingsText(e.Before, e.After))
 	}
 	if hidden > 0 {
 		c.printf("\n%s more that affect no nodes.\n", diag.Counted(hidden, "object"))
@@ -227,7 +227,7 @@ func (c *comment) sameChange(e entryView) {
 		return
 	}
 	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
-		diag.Counted(len(e.More), "more object"), HTMLEntities(e.Change.Addr), code.list(addresses(e.More)))
+		diag.Counted(len(e.More), "more object"), HTMLEntities(e.Change.Addr), code.list(changeAddresses(e.More)))
 }
 
 // names replaces the table if nothing longer fits.
@@ -245,7 +245,7 @@ func (c *comment) names() {
 		{"**Drains and deletes**", func(ch plan.Change) bool { return ch.Prune == plan.StartRemoval }},
 		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != plan.StartRemoval }},
 		{"**May remove nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.MayRemove }},
-		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !disruptive(ch.Effect) }},
+		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !isDisruptive(ch.Effect) }},
 	} {
 		var addrs []string
 		for _, change := range c.Changes {
@@ -259,7 +259,7 @@ func (c *comment) names() {
 	}
 }
 
-func action(c plan.Change) string {
+func actionText(c plan.Change) string {
 	switch {
 	case c.Action == plan.Create:
 		return "created"
@@ -277,7 +277,7 @@ func action(c plan.Change) string {
 	return "unchanged"
 }
 
-func nodes(c plan.Change) string {
+func nodesText(c plan.Change) string {
 	var text string
 	switch known := c.Impact != nil && c.Impact.Known; {
 	case c.Effect == plan.DeleteNodes && known && c.Impact.Of == 0:
@@ -297,7 +297,7 @@ func nodes(c plan.Change) string {
 	case c.Effect == plan.MayRemove:
 		text = "**may be removed**"
 	case known && c.Impact.Pace != nil && c.Impact.Rolled > 0:
-		text = fmt.Sprintf("**%d of %d %s**", c.Impact.Rolled, c.Impact.Of, replaced(c.Impact))
+		text = fmt.Sprintf("**%d of %d %s**", c.Impact.Rolled, c.Impact.Of, rollVerb(c.Impact))
 		if !c.Impact.Pace.Never {
 			text += fmt.Sprintf(", %d at a time", min(c.Impact.Pace.Wave, c.Impact.Rolled))
 		}
@@ -318,15 +318,15 @@ func nodes(c plan.Change) string {
 	return text
 }
 
-// from returns when the budgets next allow a disruption.
-func from(im *plan.Impact) string {
+// nextDisruption returns when the budgets next allow a disruption.
+func nextDisruption(im *plan.Impact) string {
 	switch {
 	case im == nil || im.Pace == nil:
 		return ""
 	case im.Pace.Never:
 		return "**never**"
 	case !im.Pace.Next.IsZero():
-		return clock(im.Pace.Next)
+		return clockText(im.Pace.Next)
 	}
 	return "now"
 }
@@ -359,7 +359,7 @@ func (c *comment) drifted() {
 	c.printf("\n**Drift**: set by other owners in the cluster, not by this change\n\n| object | field | | by | " +
 		"|\n|---|---|---|---|---|\n")
 	for _, d := range c.Drifted {
-		c.printf("| %s | %s | %s | %s | %s |\n", d.Addr, code(d.Path), code(abridged(turned(d.Before, d.After))), d.By, d.Apply)
+		c.printf("| %s | %s | %s | %s | %s |\n", d.Addr, code(d.Path), code(abridge(beforeAndAfter(d.Before, d.After))), d.By, d.Apply)
 	}
 	for _, d := range c.Drifted {
 		if d.Detail != "" {
@@ -375,7 +375,7 @@ func (c *comment) warnings() {
 	}
 	var items []string
 	for _, d := range c.Diagnostics {
-		item := "- " + d.Severity + ": " + code(abridged(d.Summary+". "+d.Detail))
+		item := "- " + d.Severity + ": " + code(abridge(d.Summary+". "+d.Detail))
 		if d.Range != nil {
 			item += " (" + code(fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)) + ")"
 		}
@@ -411,7 +411,7 @@ func (c *comment) details(e entryView) {
 func diffLines(fields []fieldRow) string {
 	var lines strings.Builder
 	for _, f := range fields {
-		fmt.Fprintf(&lines, "%s %s  %s", f.Sign, f.Path, turned(abridged(f.Before), abridged(f.After)))
+		fmt.Fprintf(&lines, "%s %s  %s", f.Sign, f.Path, beforeAndAfter(abridge(f.Before), abridge(f.After)))
 		if f.Does != "" {
 			fmt.Fprintf(&lines, "  (%s)", f.Does)
 		}
@@ -426,10 +426,10 @@ func diffLines(fields []fieldRow) string {
 // footer writes the counts, the cost and the compared revisions.
 func (c *comment) footer() {
 	if !c.Empty() {
-		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report, code))
+		c.printf("\n%s. %s\n", countActions(c.Summary()), writeBill(c.Report, code))
 	}
-	if line := retaking(c.Plan, c.apply); line != "" && c.detail > disruptiveRows {
-		c.printf("\nTo overwrite the values of other owners: %s\n", code(abridged(line)))
+	if line := retakeCommand(c.Plan, c.apply); line != "" && c.detail > disruptiveRows {
+		c.printf("\nTo overwrite the values of other owners: %s\n", code(abridge(line)))
 	}
 	var parts []string
 	if c.Versus != "" {

@@ -126,7 +126,7 @@ type textRow struct {
 
 // columns returns a row's cells, and how a line shows them.
 func (p *text) columns(r textRow) (cells [4]styledText) {
-	return [4]styledText{unstyled(p.Plain(r.Name)), unstyled(p.Plain(turned(r.Before, r.After))),
+	return [4]styledText{unstyled(p.Plain(r.Name)), unstyled(p.Plain(beforeAndAfter(r.Before, r.After))),
 		inStyle(r.Style, p.Plain(r.Words)), inStyle(p.Dim, p.Plain(r.Place))}
 }
 
@@ -156,7 +156,7 @@ func (p *text) Table(indent int, rows []textRow) {
 				pieces = append(pieces, unstyled(strings.Repeat(" ", max(0, min(widths[i], widest)-columnsOf(cell.Text))+2)))
 			}
 		}
-		p.Line(indent, trimmed(pieces)...)
+		p.Line(indent, trimEnd(pieces)...)
 	}
 }
 
@@ -188,7 +188,7 @@ func (p *text) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) 
 // broken writes a row on several lines.
 func (p *text) broken(indent int, r textRow) {
 	p.Line(indent, unstyled(p.Plain(r.Name)))
-	value := turned(r.Before, r.After)
+	value := beforeAndAfter(r.Before, r.After)
 	if r.Before != "" && indent+2+columnsOf(p.Plain(value)) > p.width {
 		p.value(indent+2, r.Before)
 		value = "→ " + cmp.Or(r.After, "none")
@@ -210,8 +210,8 @@ func (p *text) value(indent int, text string) {
 	p.Sentence(indent, unstyled(text))
 }
 
-// trimmed leaves out white space at the end of a line.
-func trimmed(pieces []styledText) []styledText {
+// trimEnd leaves out white space at the end of a line.
+func trimEnd(pieces []styledText) []styledText {
 	for len(pieces) > 0 && strings.TrimSpace(pieces[len(pieces)-1].Text) == "" {
 		pieces = pieces[:len(pieces)-1]
 	}
@@ -230,8 +230,8 @@ func (p *text) Plain(text string) string {
 // columnsOf returns how many columns text takes up.
 func columnsOf(text string) int { return utf8.RuneCountInString(text) }
 
-// turned joins the two sides of a change. A new value has only one.
-func turned(before, after string) string {
+// beforeAndAfter joins the two sides of a change. A new value has only one.
+func beforeAndAfter(before, after string) string {
 	switch {
 	case before == "":
 		return after

@@ -2,11 +2,11 @@
 //
 // A format is a function of one Report: a plan with its context. The package decides nothing: the plan says what
 // changes, and what happens to nodes. The content is built once (view.go, with the sentences of words.go); text,
-// Markdown, HTML and the findings for CI lay it out. Programs read JSON (document.go). The package knows no terminal and
-// no environment: the caller sets width, color and files (outfile.go). Equal reports give equal bytes.
+// Markdown, HTML and the findings for CI lay it out. Programs read JSON (document.go). The package knows no terminal
+// and no environment: the caller sets width, color and files (outfile.go). Equal reports give equal bytes.
 //
-// Everyone who can open a pull request can write the content of a plan. No part of it can control a terminal, a browser,
-// a bot or a runner that reads the report.
+// Everyone who can open a pull request can write the content of a plan. No part of it can control a terminal, a
+// browser, a bot or a runner that reads the report.
 package report
 
 import (
@@ -32,8 +32,8 @@ type Report struct {
 
 	// Directory is set if the report is a part of another one. Failed is why the directory has no plan.
 	Directory, Failed string
-	// Cluster identifies the cluster whose nodes were counted: parts with the same cluster count the same nodes. It is ""
-	// if it is unknown.
+	// Cluster identifies the cluster whose nodes were counted: parts with the same cluster count the same nodes. It
+	// is "" if it is unknown.
 	Cluster string
 	// Parts are the reports that this one joins, and Unreached the directories that are not in it; see Join.
 	Parts     []Report

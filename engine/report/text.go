@@ -93,16 +93,16 @@ func costRows(c plan.Change) (rows []textRow) {
 	if c.Current != nil {
 		rows = append(rows, textRow{Name: "monthly cost now", After: c.Current.Text()})
 	}
-	if text := floors(c.Before, c.After); text != "" {
+	if text := floorsText(c.Before, c.After); text != "" {
 		rows = append(rows, textRow{Name: "monthly minimum", After: text})
 	}
-	if text := ceilings(c.Before, c.After); text != "" {
+	if text := ceilingsText(c.Before, c.After); text != "" {
 		rows = append(rows, textRow{Name: "monthly maximum", After: text})
 		if c.After != nil && len(c.After.By) > 0 {
 			rows = append(rows, textRow{Name: "  limited by", After: strings.Join(c.After.By, " and ")})
 		}
 	}
-	if text := ceilingsWithoutLimits(c.Before, c.After); text != "" && text != ceilings(c.Before, c.After) {
+	if text := ceilingsWithoutLimits(c.Before, c.After); text != "" && text != ceilingsText(c.Before, c.After) {
 		rows = append(rows, textRow{Name: "  without limits blocks", After: text})
 	}
 	return rows
@@ -182,17 +182,17 @@ func (p *text) summary(r Report, o Options) {
 	case r.Empty():
 		p.Line(0, unstyled("No changes."))
 	default:
-		p.Sentence(0, inStyle(p.Bold, "Plan: "+counts(s)+"."))
+		p.Sentence(0, inStyle(p.Bold, "Plan: "+countActions(s)+"."))
 		p.Sentence(0, unstyled("Nodes: "+plainText.nodes(s, o.All)+"."))
 		if !s.NodesDeleted.Plus(s.Moved()).Known {
 			p.Sentence(0, unstyled("Number of nodes: unknown without a cluster."))
 		}
-		p.Sentence(0, unstyled(bill(r, diag.Visible)))
+		p.Sentence(0, unstyled(writeBill(r, diag.Visible)))
 	}
 	if s.Conflicts > 0 {
 		conflicts := diag.Counted(s.Conflicts, "field")
 		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by other owners; apply is refused."))
-		if line := retaking(r.Plan, o.Apply); line != "" {
+		if line := retakeCommand(r.Plan, o.Apply); line != "" {
 			p.Line(0, unstyled("To overwrite the values of other owners: "+plainText(line)))
 		}
 	}

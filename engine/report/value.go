@@ -28,31 +28,31 @@ func valueText(path string, v any) string {
 	case v == nil:
 		return ""
 	case !ok:
-		return literal(v)
+		return literalText(v)
 	}
 	texts := make([]string, len(list))
 	for i, e := range list {
-		texts[i] = element(path, e)
+		texts[i] = elementText(path, e)
 	}
 	return diag.OneLine(strings.Join(texts, ", "))
 }
 
-func element(path string, e any) string {
+func elementText(path string, e any) string {
 	m, ok := e.(map[string]any)
 	switch {
 	case !ok:
-		return literal(e)
+		return literalText(e)
 	case strings.Contains(path, ".requirements["):
-		return requirement(m)
+		return requirementText(m)
 	case strings.Contains(path, "aints["):
-		return literal(fmt.Sprint(cmp.Or[any](m["value"], "")))
+		return literalText(fmt.Sprint(cmp.Or[any](m["value"], "")))
 	case strings.HasSuffix(path, ".budgets"):
-		return budget(m)
+		return budgetText(m)
 	}
-	return literal(e)
+	return literalText(e)
 }
 
-func requirement(m map[string]any) string {
+func requirementText(m map[string]any) string {
 	var values []string
 	list, _ := m["values"].([]any)
 	for _, v := range list {
@@ -65,7 +65,7 @@ func requirement(m map[string]any) string {
 	return text
 }
 
-func budget(m map[string]any) string {
+func budgetText(m map[string]any) string {
 	text := fmt.Sprint(cmp.Or[any](m["nodes"], ""))
 	if reasons, ok := m["reasons"].([]any); ok && len(reasons) > 0 {
 		text += " for " + strings.Trim(fmt.Sprint(reasons), "[]")
@@ -76,8 +76,8 @@ func budget(m map[string]any) string {
 	return text
 }
 
-// literal writes a value as JSON, as HCL writes most values.
-func literal(v any) string {
+// literalText writes a value as JSON, as HCL writes most values.
+func literalText(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -87,18 +87,19 @@ func literal(v any) string {
 	return diag.Visible(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// ceilings writes the maximum monthly cost before and after; only one amount if they are the same, "" if there is no cost.
-func ceilings(before, after *plan.Cost) string {
-	return compared(before, after, func(c plan.Cost) string { return c.Ceiling.String() })
+// ceilingsText writes the maximum monthly cost before and after; only one amount if they are the same, "" if there is
+// no cost.
+func ceilingsText(before, after *plan.Cost) string {
+	return compareCosts(before, after, func(c plan.Cost) string { return c.Ceiling.String() })
 }
 
-// floors writes the minimum monthly cost before and after; "" if that is nothing.
-func floors(before, after *plan.Cost) string {
+// floorsText writes the minimum monthly cost before and after; "" if that is nothing.
+func floorsText(before, after *plan.Cost) string {
 	nothing := func(c *plan.Cost) bool { return c == nil || c.Floor == 0 && !c.FloorUnknown }
 	if nothing(before) && nothing(after) {
 		return ""
 	}
-	return compared(before, after, func(c plan.Cost) string {
+	return compareCosts(before, after, func(c plan.Cost) string {
 		if c.FloorUnknown && c.Floor == 0 {
 			return "an unknown amount"
 		}
@@ -108,10 +109,10 @@ func floors(before, after *plan.Cost) string {
 
 // ceilingsWithoutLimits writes the ceilings without limits blocks.
 func ceilingsWithoutLimits(before, after *plan.Cost) string {
-	return compared(before, after, func(c plan.Cost) string { return c.Uncapped().String() })
+	return compareCosts(before, after, func(c plan.Cost) string { return c.Uncapped().String() })
 }
 
-func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
+func compareCosts(before, after *plan.Cost, text func(plan.Cost) string) string {
 	switch {
 	case before == nil && after == nil:
 		return ""
@@ -120,15 +121,16 @@ func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
 	case after == nil:
 		return text(*before) + " → nothing"
 	}
-	return sides(text(*before), text(*after))
+	return bothSides(text(*before), text(*after))
 }
 
-// bill writes the cost of all pools together. Name escapes what authors choose, such as the address of a limits block.
-func bill(r Report, name func(string) string) string {
+// writeBill writes the cost of all pools together. Name escapes what authors choose, such as the address of a limits
+// block.
+func writeBill(r Report, name func(string) string) string {
 	if r.Incomplete {
 		return "Monthly cost: unknown, because some directories have no plan."
 	}
-	most := "Monthly cost of all pools: maximum " + ceilings(&r.Before, &r.After)
+	most := "Monthly cost of all pools: maximum " + ceilingsText(&r.Before, &r.After)
 	var by []string
 	for _, addr := range r.After.By {
 		by = append(by, name(addr))
@@ -137,10 +139,10 @@ func bill(r Report, name func(string) string) string {
 		most += ", limited by " + strings.Join(by, " and ")
 	}
 	parts := []string{most}
-	if text := ceilingsWithoutLimits(&r.Before, &r.After); text != ceilings(&r.Before, &r.After) {
+	if text := ceilingsWithoutLimits(&r.Before, &r.After); text != ceilingsText(&r.Before, &r.After) {
 		parts = append(parts, "without the limits blocks: "+text)
 	}
-	if text := floors(&r.Before, &r.After); text != "" {
+	if text := floorsText(&r.Before, &r.After); text != "" {
 		parts = append(parts, "minimum "+text)
 	}
 	if r.Current != nil {

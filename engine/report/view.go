@@ -65,7 +65,7 @@ type poolRow struct {
 // view builds the view of a report. With all, each object has a separate entry. Path is that of Options.
 func (v escaper) view(r Report, all bool, path func(string) string) view {
 	view := view{Report: r, Versus: v.versus(r), Pods: v.workloadView(r.Workloads, mostLost)}
-	for _, e := range entries(r.Changes, all) {
+	for _, e := range joinEntries(r.Changes, all) {
 		row := v.entry(e, path)
 		if r.Waves && slices.ContainsFunc(append([]plan.Change{e.Change}, e.More...), func(c plan.Change) bool { return c.Loosens }) {
 			row.Obstacles = append(row.Obstacles, "a first wave does not hold the nodes that Karpenter removes or replaces because other "+
@@ -90,7 +90,7 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 	}
 	for _, d := range r.Verdicts {
 		if d.Status != plan.Passed {
-			view.Guards = append(view.Guards, guardRow{d, v.verdict(d), at(d.Source, path)})
+			view.Guards = append(view.Guards, guardRow{d, v.verdict(d), sourcePlace(d.Source, path)})
 		}
 	}
 	for _, p := range r.Rolling {
@@ -104,7 +104,7 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 
 func (v escaper) entry(e entry, path func(string) string) entryView {
 	row := entryView{
-		entry: e, Addr: v(e.Addr), Place: at(e.Source, path), Others: v.furtherObjects(e), Headline: v.headline(e.Change),
+		entry: e, Addr: v(e.Addr), Place: sourcePlace(e.Source, path), Others: v.furtherObjects(e), Headline: v.headline(e.Change),
 		Consequence: v.consequenceOf(e), Obstacles: v.obstacles(e.Impacts()), Costs: costRows(e.Change),
 	}
 	for _, c := range append([]plan.Change{e.Change}, e.More...) {
@@ -117,10 +117,10 @@ func (v escaper) entry(e entry, path func(string) string) entryView {
 		row.Conflicts = append(row.Conflicts, v.conflict(found))
 	}
 	for _, f := range e.Fields {
-		if e.Action == plan.Create && implied(f) {
+		if e.Action == plan.Create && isImplied(f) {
 			continue
 		}
-		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source, path)}
+		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: fieldEffect(f), Effect: f.Effect, Place: sourcePlace(f.Source, path)}
 		field.Before, field.After = fieldValues(f)
 		switch {
 		case f.Before == nil:
@@ -136,8 +136,8 @@ func (v escaper) entry(e entry, path func(string) string) entryView {
 	return row
 }
 
-// implied reports whether a field of a new pool follows from its node_class, so that the HCL does not contain it.
-func implied(f plan.Field) bool {
+// isImplied reports whether a field of a new pool follows from its node_class, so that the HCL does not contain it.
+func isImplied(f plan.Field) bool {
 	switch f.Path {
 	case "spec.template.spec.nodeClassRef.group":
 		return f.After == schemas.NodeClassGroup
@@ -156,16 +156,16 @@ type entry struct {
 // fewest is how many objects with the same change share one entry.
 const fewest = 4
 
-// entries joins objects with the same change in one entry, at the place of the first one. With all, each object has a
-// separate entry.
-func entries(changes []plan.Change, all bool) (list []entry) {
+// joinEntries joins objects with the same change in one entry, at the place of the first one. With all, each object
+// has a separate entry.
+func joinEntries(changes []plan.Change, all bool) (list []entry) {
 	count, at := map[string]int{}, map[string]int{}
 	keys := make([]string, len(changes))
 	for i, c := range changes {
 		if all || len(c.Conflicts) > 0 || c.Previous != "" {
 			keys[i] = fmt.Sprint(i)
 		} else {
-			keys[i] = sameness(c)
+			keys[i] = changeKey(c)
 		}
 		count[keys[i]]++
 	}
@@ -181,9 +181,9 @@ func entries(changes []plan.Change, all bool) (list []entry) {
 	return list
 }
 
-// sameness is equal for objects whose fields change in the same way, at the same cost, and whose budgets allow
+// changeKey is equal for objects whose fields change in the same way, at the same cost, and whose budgets allow
 // disruptions at the same times.
-func sameness(c plan.Change) string {
+func changeKey(c plan.Change) string {
 	var b strings.Builder
 	add := func(values ...any) { fmt.Fprintf(&b, "%q ", fmt.Sprint(values...)) }
 	add(c.Kind)
@@ -194,8 +194,8 @@ func sameness(c plan.Change) string {
 	}
 	for _, f := range c.Fields {
 		add(f.Path)
-		add(literal(f.Before)) // in which a number differs from its text
-		add(literal(f.After))
+		add(literalText(f.Before)) // in which a number differs from its text
+		add(literalText(f.After))
 		add(f.Effect, f.Partial)
 	}
 	for _, cost := range []*plan.Cost{c.Before, c.After} {

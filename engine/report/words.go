@@ -59,11 +59,11 @@ func (v escaper) revision(r plan.Revision) string {
 	return text
 }
 
-// clock writes a future time.
-func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
+// clockText writes a future time.
+func clockText(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 
-// disruptive reports whether nodes are replaced, removed or deleted, or may be.
-func disruptive(e plan.Effect) bool {
+// isDisruptive reports whether nodes are replaced, removed or deleted, or may be.
+func isDisruptive(e plan.Effect) bool {
 	return e == plan.Roll || e == plan.DeleteNodes || e == plan.MayRemove
 }
 
@@ -120,8 +120,8 @@ func headline(r Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// counts counts the objects by action.
-func counts(s plan.Summary) string {
+// countActions counts the objects by action.
+func countActions(s plan.Summary) string {
 	text := fmt.Sprintf("%d to create, %d to update, %d to delete", s.Create, s.Update, s.Delete)
 	if s.Move > 0 {
 		text += fmt.Sprintf(", %d moved", s.Move)
@@ -201,7 +201,7 @@ func Changed(p plan.Plan) (list []ObjectChange) {
 		t := ObjectChange{Object: plainText(c.Addr), Effect: plainText.headline(c)}
 		for _, f := range c.Fields {
 			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+
-				turned(fieldValues(f)))
+				beforeAndAfter(fieldValues(f)))
 		}
 		list = append(list, t)
 	}
@@ -214,8 +214,8 @@ type ObjectChange struct {
 	Fields         []string
 }
 
-// effect describes what the change of a field does to nodes.
-func effect(f plan.Field) string {
+// fieldEffect describes what the change of a field does to nodes.
+func fieldEffect(f plan.Field) string {
 	switch {
 	case f.Effect == plan.Roll && f.Partial:
 		return "replaces nodes that do not match"
@@ -241,14 +241,14 @@ func (v escaper) consequence(im *plan.Impact) string {
 	case im.Of == 0:
 		return "the pool has no nodes"
 	case im.Deleted > 0 || im.Rolled == 0:
-		return unrolled(im, fmt.Sprintf("%d nodes", im.Of))
+		return nodesThatStay(im, fmt.Sprintf("%d nodes", im.Of))
 	case im.Pace == nil:
-		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + alsoRemovable(im)
+		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, rollVerb(im), v.upgrade(im)) + alsoRemovable(im)
 	case im.Pace.Never:
-		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, replaced(im), v.upgrade(im),
+		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, rollVerb(im), v.upgrade(im),
 			v.waitingFor(im.Pace)) + alsoRemovable(im)
 	}
-	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, replaced(im), v.upgrade(im),
+	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, rollVerb(im), v.upgrade(im),
 		min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
 		text += fmt.Sprintf(", in at least %d batches", im.Pace.Waves)
@@ -259,8 +259,8 @@ func (v escaper) consequence(im *plan.Impact) string {
 	return text + alsoRemovable(im)
 }
 
-// unrolled describes what happens to nodes of which none is replaced.
-func unrolled(im *plan.Impact, nodes string) string {
+// nodesThatStay describes what happens to nodes of which none is replaced.
+func nodesThatStay(im *plan.Impact, nodes string) string {
 	switch {
 	case im.Deleted > 0:
 		return fmt.Sprintf("%d of %s are deleted immediately", im.Deleted, nodes) + alsoRemovable(im)
@@ -339,8 +339,8 @@ func Moves(c plan.Change) (list []NodeMove) {
 	return list
 }
 
-// replaced returns the verb for nodes that roll.
-func replaced(im *plan.Impact) string {
+// rollVerb returns the verb for nodes that roll.
+func rollVerb(im *plan.Impact) string {
 	if im.Elsewhere {
 		return "drained"
 	}
@@ -364,7 +364,7 @@ func (v escaper) waitingFor(p *plan.Pace) string {
 	case p.Waits && p.Never:
 		return "no node can be replaced within a year, because of freezes, windows or budgets"
 	case p.Waits:
-		return fmt.Sprintf("no node is replaced before %s, because of freezes or windows", clock(p.Next))
+		return fmt.Sprintf("no node is replaced before %s, because of freezes or windows", clockText(p.Next))
 	}
 	budgets, allow := "the budgets", "allow"
 	switch len(p.Closed) {
@@ -380,7 +380,7 @@ func (v escaper) waitingFor(p *plan.Pace) string {
 	case p.Next.IsZero():
 		return "no disruption is allowed now: nodes that are already leaving use up the budgets"
 	}
-	return fmt.Sprintf("%s %s no disruption before %s", budgets, allow, clock(p.Next))
+	return fmt.Sprintf("%s %s no disruption before %s", budgets, allow, clockText(p.Next))
 }
 
 // progress describes how far the nodes of a pool match it.
@@ -391,7 +391,7 @@ func (v escaper) progress(r plan.Rolling) string {
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
 		if r.Pace != nil && !r.Pace.Soonest(r.Of).IsZero() {
-			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+clock(r.Pace.Soonest(r.Of)))
+			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+clockText(r.Pace.Soonest(r.Of)))
 		}
 	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
@@ -410,9 +410,9 @@ func Progress(r plan.Rolling) (state string, holds []string) {
 	return plainText.progress(r), plainText.obstacles(&plan.Impact{Holds: r.Holds})
 }
 
-// retaking returns the command that overwrites what others have set; "" if there are no conflicts, or the command
+// retakeCommand returns the command that overwrites what others have set; "" if there are no conflicts, or the command
 // is unknown.
-func retaking(p plan.Plan, apply []string) string {
+func retakeCommand(p plan.Plan, apply []string) string {
 	var words []string
 	for _, c := range p.Changes {
 		for _, found := range c.Conflicts {
@@ -518,7 +518,7 @@ func (v escaper) verdict(d plan.Verdict) string {
 // consequenceOf describes what happens to the nodes of all objects of an entry.
 func (v escaper) consequenceOf(e entry) string {
 	im := e.Impacts()
-	if im != nil && im.Known && im.Of > 0 && im.Rolled+im.Removable+im.Deleted == 0 && !disruptive(e.Effect) {
+	if im != nil && im.Known && im.Of > 0 && im.Rolled+im.Removable+im.Deleted == 0 && !isDisruptive(e.Effect) {
 		return "" // the summary reports that no nodes are replaced
 	}
 	if len(e.More) == 0 || im == nil || !im.Known {
@@ -526,9 +526,9 @@ func (v escaper) consequenceOf(e entry) string {
 	}
 	nodes := fmt.Sprintf("the %d nodes of these %d objects", im.Of, 1+len(e.More))
 	if im.Deleted > 0 || im.Rolled == 0 {
-		return unrolled(im, nodes)
+		return nodesThatStay(im, nodes)
 	}
-	text := fmt.Sprintf("%d of %s are %s", im.Rolled, nodes, replaced(im))
+	text := fmt.Sprintf("%d of %s are %s", im.Rolled, nodes, rollVerb(im))
 	if hold := v.waitingFor(im.Pace); hold != "" {
 		text += "; " + hold
 	}
@@ -544,12 +544,12 @@ func (v escaper) furtherObjects(e entry) string {
 	case len(e.More) == 0:
 		return ""
 	case len(e.More) <= mostNamed:
-		return "with the same change: " + v.list(addresses(e.More))
+		return "with the same change: " + v.list(changeAddresses(e.More))
 	}
 	return fmt.Sprintf("%d more objects have the same change; --all lists them", len(e.More))
 }
 
-func addresses(changes []plan.Change) []string {
+func changeAddresses(changes []plan.Change) []string {
 	names := make([]string, len(changes))
 	for i, c := range changes {
 		names[i] = c.Addr
@@ -557,8 +557,8 @@ func addresses(changes []plan.Change) []string {
 	return names
 }
 
-// at returns a place in the source, as FILE:LINE; "" if it is unknown. Path is that of Options.
-func at(r hcl.Range, path func(string) string) string {
+// sourcePlace returns a place in the source, as FILE:LINE; "" if it is unknown. Path is that of Options.
+func sourcePlace(r hcl.Range, path func(string) string) string {
 	if r.Filename == "" {
 		return ""
 	}

@@ -37,7 +37,8 @@ type lostView struct {
 	Reasons  []string // for each pool
 }
 
-// workloadView builds the view of the pods of a report; nil if none are simulated. Named is how many workloads it names.
+// workloadView builds the view of the pods of a report; nil if none are simulated. Named is how many workloads it
+// names.
 func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 	if w == nil {
 		return nil
@@ -50,8 +51,8 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 		workloadCounts(w.Before.Nodes, w.After.Nodes, "node"), workloadMoney(w.Before, w.After))}
 	for _, t := range w.PlanTypes {
 		view.Types = append(view.Types, workloadRow{
-			t, sides(fmt.Sprint(t.Before.Nodes), fmt.Sprint(t.After.Nodes)),
-			sides(fmt.Sprint(t.Before.Pods), fmt.Sprint(t.After.Pods)), workloadMoney(t.Before, t.After),
+			t, bothSides(fmt.Sprint(t.Before.Nodes), fmt.Sprint(t.After.Nodes)),
+			bothSides(fmt.Sprint(t.Before.Pods), fmt.Sprint(t.After.Pods)), workloadMoney(t.Before, t.After),
 		})
 	}
 	for _, l := range w.Lost[:min(len(w.Lost), named)] {
@@ -60,7 +61,7 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 	if n := len(w.Lost) - named; n > 0 {
 		view.More = "and pods of " + diag.Counted(n, "other workload")
 	}
-	if text := unplaced(*w); text != "" {
+	if text := countUnplaced(*w); text != "" {
 		view.Notes = append(view.Notes, text)
 	}
 	for _, text := range w.Notes {
@@ -85,9 +86,9 @@ func (v escaper) lost(l plan.Lost) lostView {
 	return view
 }
 
-// unplaced counts the pods that are unschedulable on both sides, and those that the change makes schedulable; "" if
-// there are none.
-func unplaced(w plan.Workloads) string {
+// countUnplaced counts the pods that are unschedulable on both sides, and those that the change makes schedulable; ""
+// if there are none.
+func countUnplaced(w plan.Workloads) string {
 	still := w.After.Unschedulable - w.LostPods()
 	var parts []string
 	if still > 0 {
@@ -99,8 +100,8 @@ func unplaced(w plan.Workloads) string {
 	return strings.Join(parts, "; ")
 }
 
-// sides returns a figure before and after, or only one if they are the same.
-func sides(before, after string) string {
+// bothSides returns a figure before and after, or only one if they are the same.
+func bothSides(before, after string) string {
 	if before == after {
 		return after
 	}
@@ -116,7 +117,7 @@ func workloadCounts(before, after int, noun string) string {
 }
 
 func workloadMoney(before, after plan.Placed) string {
-	return sides(before.Monthly.Text(), after.Monthly.Text())
+	return bothSides(before.Monthly.Text(), after.Monthly.Text())
 }
 
 // workloads writes a section about pods.
@@ -215,11 +216,11 @@ func lostPods(r Report) (list []diag.Diagnostic) {
 	}
 	for _, l := range r.Workloads.Lost {
 		view := plainText.lost(l)
-		text := capital(view.Text)
+		text := capitalize(view.Text)
 		for _, reason := range view.Reasons {
 			text += "; " + strings.TrimSuffix(reason, ".")
 		}
-		list = append(list, found(severity, unschedulable, "Newly unschedulable pods", text+".", place, l.Workload))
+		list = append(list, newFinding(severity, unschedulable, "Newly unschedulable pods", text+".", place, l.Workload))
 	}
 	return list
 }

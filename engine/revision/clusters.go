@@ -43,7 +43,7 @@ func FindClusters(fsys fs.FS, below string) (found []string, err error) {
 
 // HasCluster reports whether a directory has files of configuration.
 func HasCluster(fsys fs.FS, dir string) bool {
-	names, err := listed(fsys, dir)
+	names, err := configFiles(fsys, dir)
 	return err == nil && len(names) > 0
 }
 
@@ -58,15 +58,15 @@ func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
 		return true, nil
 	}
 	for _, d := range reach.Directories {
-		before, beforeErr := listed(base, d)
-		after, afterErr := listed(head, d)
+		before, beforeErr := configFiles(base, d)
+		after, afterErr := configFiles(head, d)
 		if err := errors.Join(beforeErr, afterErr); err != nil || !slices.Equal(before, after) {
 			return true, err
 		}
 		reach.Files = append(reach.Files, after...)
 	}
 	for _, name := range append(reach.Files, compile.CatalogFiles(dir)...) {
-		same, err := equal(base, head, name)
+		same, err := sameFile(base, head, name)
 		if err != nil || !same {
 			return true, err
 		}
@@ -74,8 +74,8 @@ func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
 	return false, nil
 }
 
-// listed returns the files of a directory that are read with it; none if the directory does not exist.
-func listed(fsys fs.FS, dir string) (names []string, err error) {
+// configFiles returns the files of a directory that are read with it; none if the directory does not exist.
+func configFiles(fsys fs.FS, dir string) (names []string, err error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -88,8 +88,8 @@ func listed(fsys fs.FS, dir string) (names []string, err error) {
 	return names, err
 }
 
-// equal reports whether a file is the same in two states, or is missing in both.
-func equal(base, head fs.FS, name string) (bool, error) {
+// sameFile reports whether a file is the same in two states, or is missing in both.
+func sameFile(base, head fs.FS, name string) (bool, error) {
 	before, beforeErr := fs.ReadFile(base, name)
 	after, afterErr := fs.ReadFile(head, name)
 	switch {

@@ -58,17 +58,17 @@ func (c Commit) Revision() plan.Revision {
 	why := c.Why
 	switch {
 	case c.Missing && c.ID != "":
-		why = sentences(why, "it does not have this directory")
+		why = joinSentences(why, "it does not have this directory")
 	case c.Renamed != "":
-		why = sentences(why, "there the directory of this cluster is "+c.Renamed)
+		why = joinSentences(why, "there the directory of this cluster is "+c.Renamed)
 	}
 	if len(c.Lacks) > 0 && !c.Missing {
-		why = sentences(why, "it does not have "+strings.Join(c.Lacks, ", "))
+		why = joinSentences(why, "it does not have "+strings.Join(c.Lacks, ", "))
 	}
 	return plan.Revision{Kind: "git", Ref: fmt.Sprintf("%.12s", c.ID), Why: why}
 }
 
-func sentences(parts ...string) string {
+func joinSentences(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
@@ -81,10 +81,10 @@ func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) 
 	}
 	c := Commit{ID: rev.ID, Why: rev.Why}
 	opts.Dir = rev.Dir
-	if opts.VarFiles, c.Lacks, err = values(rev, opts.VarFiles); err != nil {
+	if opts.VarFiles, c.Lacks, err = readValues(rev, opts.VarFiles); err != nil {
 		return Commit{}, err
 	}
-	if !configured(rev.FS, rev.Dir) {
+	if !hasConfiguration(rev.FS, rev.Dir) {
 		if c.Renamed, err = g.renamed(ctx, rev, opts); err != nil {
 			return Commit{}, err
 		}
@@ -98,9 +98,9 @@ func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) 
 	return c, rev.Lacking()
 }
 
-// values reads the files of values in the commit, because they are part of a change. Files outside of
+// readValues reads the files of values in the commit, because they are part of a change. Files outside of
 // the repository, and files in no commit, are the same before the change.
-func values(rev source.Revision, named []config.File) (files []config.File, lacks []string, err error) {
+func readValues(rev source.Revision, named []config.File) (files []config.File, lacks []string, err error) {
 	for _, f := range named {
 		if f.Path == "" {
 			files = append(files, f)

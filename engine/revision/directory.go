@@ -38,7 +38,7 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 	if o.Argo == nil { // Argo CD shows messages to readers elsewhere
 		opts.Root = root
 	}
-	_, _, opts.InRepository = repository(filepath.Clean(dir))
+	_, _, opts.InRepository = findRepository(filepath.Clean(dir))
 	var err error
 	if opts.Vars, err = o.parseVars(); err != nil {
 		return nil, opts, err
@@ -102,7 +102,7 @@ func (o Options) Place(dir string) (root, below string) {
 // Outside of a repository the root is the working directory, or the directory if it is not below the
 // working directory.
 func (o Options) place(dir string) (root, below string) {
-	if top, below, ok := repository(dir); ok {
+	if top, below, ok := findRepository(dir); ok {
 		return top, below
 	}
 	if top, below, ok := o.checkout(dir); ok {
@@ -114,10 +114,10 @@ func (o Options) place(dir string) (root, below string) {
 	return ".", filepath.ToSlash(dir)
 }
 
-// repository finds the root of the repository of a directory: the nearest directory with .git, which is
+// findRepository finds the root of the repository of a directory: the nearest directory with .git, which is
 // a file in a linked worktree. below is the directory in it.
-func repository(dir string) (root, below string, ok bool) {
-	abs, err := resolved(dir)
+func findRepository(dir string) (root, below string, ok bool) {
+	abs, err := resolvePath(dir)
 	if err != nil {
 		return "", "", false
 	}
@@ -189,7 +189,7 @@ func (o Options) readVarFiles(fsys fs.FS, root string) (values []config.File, er
 		if info.Size() > syntax.MaxFileSize {
 			return nil, fmt.Errorf("--var-file %s: larger than %d bytes", name, syntax.MaxFileSize)
 		}
-		file := config.File{Name: name, Path: within(root, name)}
+		file := config.File{Name: name, Path: pathBelow(root, name)}
 		err = fs.ErrNotExist
 		if file.Path != "" {
 			file.Data, err = fs.ReadFile(fsys, file.Path)
@@ -208,11 +208,11 @@ func (o Options) readVarFiles(fsys fs.FS, root string) (values []config.File, er
 	return values, nil
 }
 
-// within returns the path of a file below a root; "" if the file or its link target is outside.
-func within(root, name string) string {
-	root, rootErr := resolved(root)
-	file, err := resolved(name)
-	dir, dirErr := resolved(filepath.Dir(name))
+// pathBelow returns the path of a file below a root; "" if the file or its link target is outside.
+func pathBelow(root, name string) string {
+	root, rootErr := resolvePath(root)
+	file, err := resolvePath(name)
+	dir, dirErr := resolvePath(filepath.Dir(name))
 	if rootErr != nil || err != nil || dirErr != nil {
 		return ""
 	}
@@ -227,8 +227,8 @@ func within(root, name string) string {
 	return filepath.ToSlash(below)
 }
 
-// resolved returns the absolute path without links.
-func resolved(name string) (string, error) {
+// resolvePath returns the absolute path without links.
+func resolvePath(name string) (string, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return "", err

@@ -167,18 +167,18 @@ func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.
 	}
 	looked := compile.Look(ctx, work, opts)
 	for _, dir := range looked.Directories {
-		if !slices.Equal(names(head.FS, dir), names(work, dir)) {
+		if !slices.Equal(visibleNames(head.FS, dir), visibleNames(work, dir)) {
 			return true, nil
 		}
 	}
 	return slices.ContainsFunc(looked.Files, func(name string) bool {
-		same, err := equal(head.FS, work, name)
+		same, err := sameFile(head.FS, work, name)
 		return err == nil && !same
 	}), nil
 }
 
-// names returns the names in a directory that a configuration can see; none if it does not exist.
-func names(fsys fs.FS, dir string) (seen []string) {
+// visibleNames returns the names in a directory that a configuration can see; none if it does not exist.
+func visibleNames(fsys fs.FS, dir string) (seen []string) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/source"
 )
 
-// configured reports whether a directory has files of configuration. The compilation reports if it
+// hasConfiguration reports whether a directory has files of configuration. The compilation reports if it
 // cannot be read.
-func configured(fsys fs.FS, dir string) bool {
+func hasConfiguration(fsys fs.FS, dir string) bool {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
@@ -32,7 +32,7 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 	if g.Cluster == "" || rev.ID == "" {
 		return "", nil
 	}
-	candidates, err := mentioning(rev, g.Cluster)
+	candidates, err := dirsMentioning(rev, g.Cluster)
 	if err != nil {
 		return "", fmt.Errorf("find cluster %s in commit %.12s: %w", g.Cluster, rev.ID, err)
 	}
@@ -55,9 +55,9 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 		"with --base dir:PATH", rev.ID, strings.Join(found, ", "), g.Cluster)
 }
 
-// mentioning lists the directories with a file of configuration that contains a cluster block and a
+// dirsMentioning lists the directories with a file of configuration that contains a cluster block and a
 // text.
-func mentioning(rev source.Revision, text string) (dirs []string, err error) {
+func dirsMentioning(rev source.Revision, text string) (dirs []string, err error) {
 	err = fs.WalkDir(rev.FS, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !load.Configures(path.Base(name)) {
 			return err

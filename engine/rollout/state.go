@@ -62,9 +62,9 @@ func OutdatedNodes(outdated map[string]int, before *lkeplanv1alpha1.RolloutStatu
 	return counts
 }
 
-// CarryOverNewNodes copies the new nodes of an earlier state for pools with the same template, so that a revision with other
-// terms or other changes does not get more tries. Nodes that are gone count until the earlier state has ended.
-// outdated are nodes that do not have the template of the revision.
+// CarryOverNewNodes copies the new nodes of an earlier state for pools with the same template, so that a revision
+// with other terms or other changes does not get more tries. Nodes that are gone count until the earlier state has
+// ended. outdated are nodes that do not have the template of the revision.
 func CarryOverNewNodes(s, before *lkeplanv1alpha1.RolloutStatus, outdated map[string]bool) {
 	if !UnderWay(before) {
 		return

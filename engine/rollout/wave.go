@@ -98,7 +98,7 @@ func (s Stage) Objects(room map[string]int) (objects []config.Object, err error)
 		before, existed := base[o.Key()]
 		switch first, found := s.wavePool(o); {
 		case found && first.Created:
-			o = marked(o, brandNew)
+			o = withMark(o, brandNew)
 		case found:
 			o, err = LimitReplacement(o, room[first.Name])
 		case s.Whole, o.Kind() == schemas.Limits.Object.Kind, o.Kind() == schemas.NodeClass.Object.Kind && classes[o.Name()]:
@@ -117,8 +117,8 @@ func (s Stage) Objects(room map[string]int) (objects []config.Object, err error)
 	return objects, nil
 }
 
-// FirstWaveBudgets returns the pools as they were, with budgets that block replacement. They are applied first, so that no
-// node is replaced while the objects of the wave are being applied.
+// FirstWaveBudgets returns the pools as they were, with budgets that block replacement. They are applied first, so
+// that no node is replaced while the objects of the wave are being applied.
 func (s Stage) FirstWaveBudgets() (pools []config.Object, err error) {
 	objects, err := s.Objects(nil)
 	if err != nil {
@@ -137,8 +137,8 @@ func (s Stage) FirstWaveBudgets() (pools []config.Object, err error) {
 	return pools, nil
 }
 
-// PreviousObjects returns the objects as they were, to roll back. Until Karpenter has evaluated the nodes again, it would replace
-// some for a template that does not exist any more, so all replacement is blocked until seen is true.
+// PreviousObjects returns the objects as they were, to roll back. Until Karpenter has evaluated the nodes again, it
+// would replace some for a template that does not exist any more, so all replacement is blocked until seen is true.
 func (s Stage) PreviousObjects(seen bool) (objects []config.Object, err error) {
 	if seen {
 		return s.Base, nil
@@ -188,15 +188,15 @@ const (
 	brandNew   = "new"
 )
 
-// LimitReplacement adds a budget to a pool, so that at most n nodes are replaced at a time. It includes underutilized nodes,
-// because their replacements have the new template. Empty nodes may be removed.
+// LimitReplacement adds a budget to a pool, so that at most n nodes are replaced at a time. It includes underutilized
+// nodes, because their replacements have the new template. Empty nodes may be removed.
 func LimitReplacement(o config.Object, nodes int) (config.Object, error) {
-	own := budgets(o)
+	own := poolBudgets(o)
 	if len(own) >= mostBudgets {
 		return o, fmt.Errorf("NodePool %s has %d budgets, and a rollout needs one more; merge some of them", o.Name(),
 			len(own))
 	}
-	o = marked(o, fmt.Sprint(nodes))
+	o = withMark(o, fmt.Sprint(nodes))
 	obj := o.Manifest
 	if _, written := manifest.Lookup(obj, "spec", "disruption"); !written {
 		manifest.Ensure(obj, "spec")["disruption"] = runtime.DeepCopyJSON(manifest.Map(o.Defaulted, "spec", "disruption"))
@@ -206,7 +206,7 @@ func LimitReplacement(o config.Object, nodes int) (config.Object, error) {
 	return o, nil
 }
 
-func marked(o config.Object, mark string) config.Object {
+func withMark(o config.Object, mark string) config.Object {
 	o.Manifest = runtime.DeepCopyJSON(o.Manifest)
 	manifest.Ensure(o.Manifest, "metadata", "annotations")[Annotation] = mark
 	return o
@@ -241,9 +241,9 @@ func WithoutWaveBudget(pool map[string]any) map[string]any {
 	return pool
 }
 
-// budgets returns the budgets of a pool, or Karpenter's default if it has none, because the default does not apply
+// poolBudgets returns the budgets of a pool, or Karpenter's default if it has none, because the default does not apply
 // once a budget is written.
-func budgets(o config.Object) []any {
+func poolBudgets(o config.Object) []any {
 	for _, obj := range []map[string]any{o.Manifest, o.Defaulted} {
 		if all, ok := manifest.Lookup(obj, "spec", "disruption", "budgets"); ok {
 			list, _ := runtime.DeepCopyJSONValue(all).([]any)

@@ -33,8 +33,8 @@ func (m *minutes) fill(from, to int) {
 
 func (m *minutes) has(minute int) bool { return m[minute/64]&(1<<(minute%64)) != 0 }
 
-// A Recurrence is a period that starts at the times of a schedule, in UTC, and lasts whole minutes. It is computed day by
-// day, so that the cost of a year does not depend on how often the period starts.
+// A Recurrence is a period that starts at the times of a schedule, in UTC, and lasts whole minutes. It is computed
+// day by day, so that the cost of a year does not depend on how often the period starts.
 type Recurrence struct {
 	*cron.SpecSchedule
 	lasts  int     // minutes
@@ -59,8 +59,8 @@ func Recur(text string, lasts time.Duration) (Recurrence, error) {
 	return r, nil
 }
 
-// startsOn reports whether the period starts on a day, as cron decides it: if both the day of the month and the day of the
-// week are restricted, one of them is enough.
+// startsOn reports whether the period starts on a day, as cron decides it: if both the day of the month and the day
+// of the week are restricted, one of them is enough.
 func (r Recurrence) startsOn(at time.Time) bool {
 	if r.Month&(1<<at.Month()) == 0 {
 		return false
@@ -82,8 +82,8 @@ func (r Recurrence) reach(today time.Time) int {
 	return 0
 }
 
-// Changes returns, for several sets of periods, in which of them a period is active: at a time, and at each later minute
-// before a limit at which that changes. The result is valid until the next one.
+// Changes returns, for several sets of periods, in which of them a period is active: at a time, and at each later
+// minute before a limit at which that changes. The result is valid until the next one.
 func Changes(sets [][]Recurrence, from, limit time.Time) iter.Seq2[time.Time, []bool] {
 	from, limit = from.UTC(), limit.UTC()
 	return func(yield func(time.Time, []bool) bool) {
@@ -122,7 +122,7 @@ func Changes(sets [][]Recurrence, from, limit time.Time) iter.Seq2[time.Time, []
 					}
 				}
 				if !changed {
-					minute = skip(is, active, minute)
+					minute = lastUnchanged(is, active, minute)
 					continue
 				}
 				at := today.Add(time.Duration(minute) * time.Minute)
@@ -137,8 +137,8 @@ func Changes(sets [][]Recurrence, from, limit time.Time) iter.Seq2[time.Time, []
 	}
 }
 
-// skip returns the last minute until which no set changes, at most the last one in the same word as minute.
-func skip(is []minutes, active []bool, minute int) int {
+// lastUnchanged returns the last minute until which no set changes, at most the last one in the same word as minute.
+func lastUnchanged(is []minutes, active []bool, minute int) int {
 	word, same := minute/64, 64-minute%64-1
 	for i := range is {
 		changes := is[i][word]

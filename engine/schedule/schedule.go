@@ -1,5 +1,5 @@
-// Package schedule reads the schedules of budgets, windows and freezes as Karpenter reads those of budgets, and writes their
-// durations.
+// Package schedule reads the schedules of budgets, windows and freezes as Karpenter reads those of budgets, and
+// writes their durations.
 package schedule
 
 import (
@@ -14,7 +14,7 @@ import (
 // Parse reads the schedule of a budget, in UTC, as Karpenter does (v1.15.0, Budget.IsActive). The error
 // names the field that is invalid.
 func Parse(text string) (*cron.SpecSchedule, error) {
-	s, err := parse(text)
+	s, err := parseCron(text)
 	if strings.HasPrefix(text, "@every") {
 		return nil, fmt.Errorf("%q depends on when it is evaluated", text)
 	}
@@ -28,15 +28,15 @@ func Parse(text string) (*cron.SpecSchedule, error) {
 	for i, field := range fields {
 		alone := []string{"*", "*", "*", "*", "*"}
 		alone[i] = field
-		if _, invalid := parse(strings.Join(alone, " ")); invalid != nil {
+		if _, invalid := parseCron(strings.Join(alone, " ")); invalid != nil {
 			return nil, fmt.Errorf("%q is not a valid %s", field, cronFields[i])
 		}
 	}
 	return nil, err
 }
 
-// EitherDay explains on which days a schedule starts that names days of the month and days of the week: cron needs one of
-// them, not both. It is "" for other schedules.
+// EitherDay explains on which days a schedule starts that names days of the month and days of the week: cron needs
+// one of them, not both. It is "" for other schedules.
 func EitherDay(text string) string {
 	const any = 1 << 63 // the star of a field, in the library
 	s, err := Parse(text)
@@ -53,8 +53,8 @@ var cronFields = [...]string{
 	"day of the week (0 to 6 or sun to sat)",
 }
 
-// parse reads a schedule. The parser panics on a few texts that the CRD allows; here these are errors.
-func parse(text string) (s *cron.SpecSchedule, err error) {
+// parseCron reads a schedule. The parser panics on a few texts that the CRD allows; here these are errors.
+func parseCron(text string) (s *cron.SpecSchedule, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s, err = nil, fmt.Errorf("%v", cause)

@@ -132,14 +132,14 @@ func (d drawing) picture(title string, r simulate.Result) picture {
 			at[plan.Pool] = i
 			p.Rows = append(p.Rows, row{Pool: plan.Pool})
 		}
-		line := fmt.Sprintf("%d × %s, %s a month", plan.Nodes, plan.Plan, dollars(plan.Cost))
+		line := fmt.Sprintf("%d × %s, %s a month", plan.Nodes, plan.Plan, monthlyDollars(plan.Cost))
 		p.Rows[i].Text = strings.TrimPrefix(p.Rows[i].Text+"; "+line, "; ")
 	}
 	drawn := map[string]bool{}
 	counts := map[string]int{}
 	for _, n := range r.Nodes {
 		row := &p.Rows[at[n.Pool]]
-		text := describe(n)
+		text := describeNode(n)
 		same := n.Pool + "\x00" + text
 		counts[same]++
 		if counts[same] > 1 {
@@ -166,8 +166,8 @@ func (d drawing) picture(title string, r simulate.Result) picture {
 	return p
 }
 
-func describe(n simulate.Node) string {
-	text := fmt.Sprintf("%s, %s a month, CPU %d%%, memory %d%%", n.Plan, dollars(n.Cost), n.CPU.Percent(),
+func describeNode(n simulate.Node) string {
+	text := fmt.Sprintf("%s, %s a month, CPU %d%%, memory %d%%", n.Plan, monthlyDollars(n.Cost), n.CPU.Percent(),
 		n.Memory.Percent())
 	for _, s := range n.Pods {
 		text += fmt.Sprintf(", %d of %s", s.Pods, s.Workload)

@@ -33,12 +33,12 @@ func Markdown(r simulate.Report) string {
 	writeTable(&b, r.Table())
 	if len(r.New) > 0 {
 		b.WriteString("\nNewly unschedulable pods:\n\n")
-		for _, s := range shown(r.New) {
-			fmt.Fprintf(&b, "* %s: %s\n", report.MarkdownCode(s.Workload), pods(s.Pods))
+		for _, s := range firstShown(r.New) {
+			fmt.Fprintf(&b, "* %s: %s\n", report.MarkdownCode(s.Workload), countPods(s.Pods))
 		}
-		b.WriteString(more(len(r.New)))
+		b.WriteString(andMore(len(r.New)))
 	}
-	refused(&b, r.Head)
+	writeRefused(&b, r.Head)
 	for _, s := range r.Head.Shortfalls {
 		fmt.Fprintf(&b, "\nPool %s gets %d of its %d nodes: %s\n", report.MarkdownCode(s.Pool), s.Made, s.Wanted,
 			report.HTMLEntities(s.Text))
@@ -58,12 +58,12 @@ func Markdown(r simulate.Report) string {
 
 // headline summarizes a simulation in one line, without names that users have chosen.
 func headline(r simulate.Report) string {
-	text := fmt.Sprintf("%s on %s, %s a month", pods(r.Head.Placed), nodes(len(r.Head.Nodes)), dollars(r.Head.Total))
+	text := fmt.Sprintf("%s on %s, %s a month", countPods(r.Head.Placed), countNodes(len(r.Head.Nodes)), monthlyDollars(r.Head.Total))
 	if b := r.Before; b != nil && (len(b.Nodes) != len(r.Head.Nodes) || b.Total != r.Head.Total) {
-		text += fmt.Sprintf(" (before: %s, %s)", nodes(len(b.Nodes)), dollars(b.Total))
+		text += fmt.Sprintf(" (before: %s, %s)", countNodes(len(b.Nodes)), monthlyDollars(b.Total))
 	}
 	if r.Head.Refused > 0 {
-		text += fmt.Sprintf("; %s unschedulable", pods(r.Head.Refused))
+		text += fmt.Sprintf("; %s unschedulable", countPods(r.Head.Refused))
 	}
 	newly := 0
 	for _, s := range r.New {
@@ -93,14 +93,14 @@ func writeTable(b *strings.Builder, rows [][]string) {
 	}
 }
 
-// refused lists the pods without a node, folded.
-func refused(b *strings.Builder, r simulate.Result) {
+// writeRefused lists the pods without a node, folded.
+func writeRefused(b *strings.Builder, r simulate.Result) {
 	if r.Refused == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n<details><summary>Unschedulable: %d of %s</summary>\n\n", r.Refused, pods(r.Asked))
-	for _, f := range shown(r.Refusals) {
-		fmt.Fprintf(b, "* %s: %s\n", report.MarkdownCode(f.Workload), pods(f.Pods))
+	fmt.Fprintf(b, "\n<details><summary>Unschedulable: %d of %s</summary>\n\n", r.Refused, countPods(r.Asked))
+	for _, f := range firstShown(r.Refusals) {
+		fmt.Fprintf(b, "* %s: %s\n", report.MarkdownCode(f.Workload), countPods(f.Pods))
 		for _, reason := range f.Shown() {
 			pool := ""
 			if reason.Pool != "" {
@@ -109,26 +109,26 @@ func refused(b *strings.Builder, r simulate.Result) {
 			fmt.Fprintf(b, "  * %s%s\n", pool, report.HTMLEntities(reason.Text))
 		}
 	}
-	b.WriteString(more(len(r.Refusals)) + "\n</details>\n")
+	b.WriteString(andMore(len(r.Refusals)) + "\n</details>\n")
 }
 
-func shown[T any](list []T) []T { return list[:min(len(list), mostWorkloads)] }
+func firstShown[T any](list []T) []T { return list[:min(len(list), mostWorkloads)] }
 
-func more(n int) string {
+func andMore(n int) string {
 	if n <= mostWorkloads {
 		return ""
 	}
 	return fmt.Sprintf("* and %d more\n", n-mostWorkloads)
 }
 
-func pods(n int) string  { return diag.Counted(n, "pod") }
-func nodes(n int) string { return diag.Counted(n, "node") }
+func countPods(n int) string  { return diag.Counted(n, "pod") }
+func countNodes(n int) string { return diag.Counted(n, "node") }
 
-func dollars(c simulate.Cost) string { return c.Monthly.Text() }
+func monthlyDollars(c simulate.Cost) string { return c.Monthly.Text() }
 
 // Workloads returns the simulation of both sides of a change as a part of the plan.
 func Workloads(r simulate.Report) plan.Workloads {
-	w := plan.Workloads{After: sum(r.Head), Before: sum(*r.Before), Notes: r.Head.Notes}
+	w := plan.Workloads{After: totalPlaced(r.Head), Before: totalPlaced(*r.Before), Notes: r.Head.Notes}
 	at := map[[2]string]int{}
 	on := func(p simulate.Plan) *plan.PlanType {
 		key := [2]string{p.Pool, p.Plan}
@@ -139,10 +139,10 @@ func Workloads(r simulate.Report) plan.Workloads {
 		return &w.PlanTypes[at[key]]
 	}
 	for _, p := range r.Before.Plans {
-		on(p).Before = placed(p)
+		on(p).Before = placedPlan(p)
 	}
 	for _, p := range r.Head.Plans {
-		on(p).After = placed(p)
+		on(p).After = placedPlan(p)
 	}
 	slices.SortStableFunc(w.PlanTypes, func(a, b plan.PlanType) int { return cmp.Compare(a.Pool, b.Pool) })
 	for _, share := range r.New {
@@ -153,12 +153,12 @@ func Workloads(r simulate.Report) plan.Workloads {
 	return w
 }
 
-func sum(r simulate.Result) plan.Placed {
+func totalPlaced(r simulate.Result) plan.Placed {
 	return plan.Placed{Pods: r.Placed, Unschedulable: r.Refused, Nodes: len(r.Nodes), Monthly: r.Total.Monthly,
 		Buffers: r.Spare.Cost.Monthly, BuffersUnknown: r.Spare.Unknown}
 }
 
-func placed(p simulate.Plan) plan.Placed {
+func placedPlan(p simulate.Plan) plan.Placed {
 	return plan.Placed{Pods: p.Pods, Nodes: p.Nodes, Monthly: p.Cost.Monthly}
 }
 

@@ -179,7 +179,7 @@ func (w *cluster) declare(objects []map[string]any) error {
 
 // admitPools finds the usable pools, and notes why the others are not used.
 func (w *cluster) admitPools(ctx context.Context) {
-	for _, class := range sorted(w.store.Classes) {
+	for _, class := range sortedValues(w.store.Classes) {
 		if found := class.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady); w.edited[class.Name] && found.IsFalse() {
 			continue // it has the conditions that the cluster reports
 		}
@@ -189,7 +189,7 @@ func (w *cluster) admitPools(ctx context.Context) {
 		}
 		w.admitClass(class)
 	}
-	for _, pool := range sorted(w.store.Pools) {
+	for _, pool := range sortedValues(w.store.Pools) {
 		linode.Narrow(pool, w.types.Region())
 		pool.UID = types.UID(pool.Name)
 		switch why := w.unready(ctx, pool); {

@@ -384,8 +384,8 @@ func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[ty
 	return pods, nil
 }
 
-// removeNodes removes nodes. Limits remember choices until they see the nodes, so that they must see the state before and
-// after the removal.
+// removeNodes removes nodes. Limits remember choices until they see the nodes, so that they must see the state before
+// and after the removal.
 func (e *consolidation) removeNodes(ctx context.Context, nodes []*simNode) error {
 	if _, err := e.chooser.Limits.Show(ctx); err != nil {
 		return err
@@ -439,7 +439,7 @@ func (e *consolidation) keptNodes(blocked disrupt.Blocked) {
 func (e *consolidation) keptBecause(m *simNode, blocked disrupt.Blocked) string {
 	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
 	switch {
-	case drifted(m):
+	case isDrifted(m):
 		reason, differs = karpv1.DisruptionReasonDrifted, "the node does not match its pool, and "
 	case m.static:
 		return "the pool has a fixed number of nodes"
@@ -482,7 +482,7 @@ func (e *consolidation) finish(asked int) (*Consolidated, error) {
 			out.Placed += s.Pods
 		}
 	}
-	out.Plans = plans(out.Nodes)
+	out.Plans = sumByPlan(out.Nodes)
 	out.Notes = append(out.Notes, overfullNotes(out.Nodes, out.Plans)...)
 	if e.slow {
 		out.Notes = append(out.Notes, slowNote)
@@ -540,12 +540,12 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 		return err
 	}
 	w.admitPools(ctx)
-	for _, pool := range sorted(old) {
+	for _, pool := range sortedValues(old) {
 		if w.store.Pools[pool.Name] == nil {
 			w.store.Pools[pool.Name] = removed(pool)
 		}
 	}
-	for _, pool := range sorted(w.store.Pools) {
+	for _, pool := range sortedValues(w.store.Pools) {
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashAnnotationKey, pool.Hash())
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion)
 	}
@@ -659,7 +659,7 @@ func (e *consolidation) judge(ctx context.Context) error {
 	return nil
 }
 
-func drifted(m *simNode) bool {
+func isDrifted(m *simNode) bool {
 	return m.claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 

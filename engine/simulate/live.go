@@ -198,7 +198,7 @@ func (w *cluster) placements(
 		case pod.Spec.NodeName != "":
 			placed[pod.UID] = Placement{Node: pod.Spec.NodeName}
 		default:
-			reasons := barred(pod, unready)
+			reasons := unreadyPools(pod, unready)
 			if len(w.dynamic) > 0 || len(reasons) == 0 {
 				reasons = append(e.reasons(ctx, pod), reasons...)
 			}
@@ -208,8 +208,8 @@ func (w *cluster) placements(
 	return placed
 }
 
-// barred returns the pools that match a pod and create no nodes, with the reasons.
-func barred(pod *corev1.Pod, unready []refusing) (reasons []Reason) {
+// unreadyPools returns the pools that match a pod and create no nodes, with the reasons.
+func unreadyPools(pod *corev1.Pod, unready []refusing) (reasons []Reason) {
 	for _, r := range unready {
 		if _, ok := instancetype.ForPod(r.pool, pod); ok {
 			reasons = append(reasons, Reason{Pool: r.pool.Name, Text: r.why})

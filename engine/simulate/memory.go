@@ -92,13 +92,13 @@ func (s *store) Get(_ context.Context, key client.ObjectKey, into client.Object,
 	found := false
 	switch o := into.(type) {
 	case *karpv1.NodePool:
-		found = copied(s.Pools[key.Name], o)
+		found = copyObject(s.Pools[key.Name], o)
 	case *linodev1alpha1.LinodeNodeClass:
-		found = copied(s.Classes[key.Name], o)
+		found = copyObject(s.Classes[key.Name], o)
 	case *corev1.Node:
-		found = copied(s.Nodes[key.Name], o)
+		found = copyObject(s.Nodes[key.Name], o)
 	case *autoscalingv1beta1.CapacityBuffer:
-		found = copied(s.Buffers[key.String()], o)
+		found = copyObject(s.Buffers[key.String()], o)
 	case *corev1.PodTemplate, *appsv1.Deployment, *appsv1.StatefulSet, *appsv1.ReplicaSet:
 		found = s.template(key, o)
 	default:
@@ -116,21 +116,21 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 	o.ApplyOptions(opts)
 	switch list := into.(type) {
 	case *karpv1.NodePoolList:
-		list.Items = values(sorted(s.Pools), o)
+		list.Items = values(sortedValues(s.Pools), o)
 	case *linodev1alpha1.LinodeNodeClassList:
-		list.Items = values(sorted(s.Classes), o)
+		list.Items = values(sortedValues(s.Classes), o)
 	case *lkeplanv1alpha1.CapacityLimitList:
-		list.Items = values(sorted(s.Limits), o)
+		list.Items = values(sortedValues(s.Limits), o)
 	case *karpv1alpha1.NodeOverlayList:
-		for _, overlay := range sorted(s.Overlays) {
+		for _, overlay := range sortedValues(s.Overlays) {
 			list.Items = append(list.Items, *overlay.DeepCopy()) // Karpenter sets their conditions
 		}
 	case *autoscalingv1beta1.CapacityBufferList:
-		list.Items = values(sorted(s.Buffers), o)
+		list.Items = values(sortedValues(s.Buffers), o)
 	case *karpv1.NodeClaimList:
 		list.Items = values(s.Claims, o)
 	case *corev1.NodeList:
-		list.Items = values(sorted(s.Nodes), o)
+		list.Items = values(sortedValues(s.Nodes), o)
 	case *corev1.PodList:
 		pods := s.Pods
 		if o.FieldSelector != nil {
@@ -218,8 +218,8 @@ func (w statusWriter) Patch(_ context.Context, o client.Object, _ client.Patch, 
 	return nil
 }
 
-// sorted returns the values of a map in the order of their keys.
-func sorted[T any](of map[string]*T) (list []*T) {
+// sortedValues returns the values of a map in the order of their keys.
+func sortedValues[T any](of map[string]*T) (list []*T) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, of[name])
 	}
@@ -232,13 +232,13 @@ func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 	for _, raw := range objects {
 		switch manifest.Kind(raw) {
 		case "NodePool":
-			err = put(s.Pools, raw)
+			err = decodeInto(s.Pools, raw)
 		case "LinodeNodeClass":
-			err = put(s.Classes, raw)
+			err = decodeInto(s.Classes, raw)
 		case "CapacityLimit":
-			err = put(s.Limits, raw)
+			err = decodeInto(s.Limits, raw)
 		case "NodeOverlay":
-			err = put(s.Overlays, raw)
+			err = decodeInto(s.Overlays, raw)
 		case "CapacityBuffer":
 			var b *autoscalingv1beta1.CapacityBuffer
 			if b, err = manifest.As[autoscalingv1beta1.CapacityBuffer](raw); err == nil {
@@ -256,7 +256,7 @@ func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 	return others, nil
 }
 
-func put[T any](into map[string]*T, raw map[string]any) error {
+func decodeInto[T any](into map[string]*T, raw map[string]any) error {
 	typed, err := manifest.As[T](raw)
 	into[manifest.Name(raw)] = typed
 	return err

@@ -43,15 +43,15 @@ const (
 	WhenRefused = "if Linode refuses the changed class"
 )
 
-// Moves are the nodes of a cluster that Karpenter's disruption removes or replaces with the objects after a change and not
-// with those before it. Disruption runs until nothing changes any more, once with each set of objects, and replaces nodes
-// that differ from their pool as well; these nodes, and those beyond the replicas of a pool, are not in the result, because
-// they are the direct effect of the change.
+// Moves are the nodes of a cluster that Karpenter's disruption removes or replaces with the objects after a change
+// and not with those before it. Disruption runs until nothing changes any more, once with each set of objects, and
+// replaces nodes that differ from their pool as well; these nodes, and those beyond the replicas of a pool, are not
+// in the result, because they are the direct effect of the change.
 //
-// Before and after are all NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the cluster, as
-// the API server stores them. Schedules of budgets are those from now on. It assumes that nodes join, pods become ready, and
-// nothing else changes. The error is that of the context if the time is up. Classes are ready, but those that the change creates
-// or edits are as in the cluster before it, and may be ready or not after it.
+// Before and after are all NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the
+// cluster, as the API server stores them. Schedules of budgets are those from now on. It assumes that nodes join,
+// pods become ready, and nothing else changes. The error is that of the context if the time is up. Classes are ready,
+// but those that the change creates or edits are as in the cluster before it, and may be ready or not after it.
 //
 // What can start a move, each with a row of TestMoves:
 //
@@ -73,15 +73,15 @@ const (
 //	a class with more room             "a class whose nodes have more room"
 //	less spare capacity                "a buffer that goes", "a smaller buffer", "a buffer of another pod template"
 //
-// Two more are not simulated. A new version of the controller with other feature gates or batches, and a price that Linode
-// changes, are not in a commit: no plan can name what they move. The controller reports a price with an event (package linode,
-// ReasonPriceChanged).
+// Two more are not simulated. A new version of the controller with other feature gates or batches, and a price that
+// Linode changes, are not in a commit: no plan can name what they move. The controller reports a price with an event
+// (package linode, ReasonPriceChanged).
 //
-// Karpenter applies NodeOverlays only with its feature gate NodeOverlay, and then it reports whether they are valid. If no
-// overlay has such a report, the result has the nodes that move with the gate, and those that move without it.
+// Karpenter applies NodeOverlays only with its feature gate NodeOverlay, and then it reports whether they are valid.
+// If no overlay has such a report, the result has the nodes that move with the gate, and those that move without it.
 //
-// What holds a node only for a time does not make a change harmless. The nodes that move as soon as nothing does so any more
-// are in the result, too.
+// What holds a node only for a time does not make a change harmless. The nodes that move as soon as nothing does so
+// any more are in the result, too.
 func Moves(ctx context.Context, in Live, now time.Time, before, after []map[string]any) ([]Moved, error) {
 	gates, edited := []bool{true}, editedClasses(before, after)
 	if applied, some := overlays(before); !applied {
@@ -133,8 +133,8 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 	return moved, nil
 }
 
-// goesAnyway reports whether a node that goes after a change goes without it as well. If it gets a replacement from elsewhere
-// without the change, and still runs, its replacement may be out of stock, so that the change decides.
+// goesAnyway reports whether a node that goes after a change goes without it as well. If it gets a replacement from
+// elsewhere without the change, and still runs, its replacement may be out of stock, so that the change decides.
 func goesAnyway(was, then Moved) bool {
 	places := func(m Moved) (all []string) {
 		for _, n := range m.To {
@@ -155,10 +155,10 @@ func goesAnyway(was, then Moved) bool {
 // classes are those with the conditions of the cluster, and those that are not ready. Others are ready.
 type classes struct{ asFound, unready map[string]bool }
 
-// withoutHolds is a cluster without what holds its nodes only for a time, and whether anything does: pods of no controller, or of
-// a Job, that must not be disrupted, because they end; and PodDisruptionBudgets that count pods without a node as unavailable,
-// because these get one. What holds for good stays: the annotation of a controller's pods or of a node, and a budget that never
-// allows an eviction.
+// withoutHolds is a cluster without what holds its nodes only for a time, and whether anything does: pods of no
+// controller, or of a Job, that must not be disrupted, because they end; and PodDisruptionBudgets that count pods
+// without a node as unavailable, because these get one. What holds for good stays: the annotation of a controller's
+// pods or of a node, and a budget that never allows an eviction.
 func withoutHolds(in Live) (free Live, held bool) {
 	in.Pods = slices.Clone(in.Pods)
 	for i, pod := range in.Pods {
@@ -268,7 +268,8 @@ func (e *consolidation) incomplete() error {
 	return nil
 }
 
-// mostSpare is how many pods the buffers of a cluster may have. The controller simulates disruption with limited memory.
+// mostSpare is how many pods the buffers of a cluster may have. The controller simulates disruption with limited
+// memory.
 const mostSpare = 10_000
 
 // newDisruption is a cluster as it is once its nodes have joined and those that are being deleted are gone.
@@ -325,7 +326,8 @@ func (e *consolidation) stands(nc *karpv1.NodeClaim, node *corev1.Node) {
 	node.Annotations = annotations
 }
 
-// Joined is a node once it has joined and lost the taints that nodes join with. The node is nil if it does not exist yet.
+// Joined is a node once it has joined and lost the taints that nodes join with. The node is nil if it does not exist
+// yet.
 func Joined(nc *karpv1.NodeClaim, node *corev1.Node) *corev1.Node {
 	switch {
 	case node == nil:
@@ -340,8 +342,8 @@ func Joined(nc *karpv1.NodeClaim, node *corev1.Node) *corev1.Node {
 	return node
 }
 
-// adopt puts the pods of a cluster on its nodes. Those of nodes that are gone wait, with those that wait already. Pods of
-// DaemonSets go with their nodes.
+// adopt puts the pods of a cluster on its nodes. Those of nodes that are gone wait, with those that wait already.
+// Pods of DaemonSets go with their nodes.
 func (e *consolidation) adopt(in Live) {
 	shapes := map[string]int{}
 	for _, pod := range in.Pods {

@@ -105,7 +105,7 @@ func (p *packer) templatesOf(offered map[string][]*cloudprovider.InstanceType, w
 			continue
 		}
 		p.templates = append(p.templates, template)
-		p.groups[template] = overheads(template, p.daemonPods)
+		p.groups[template] = groupOverheads(template, p.daemonPods)
 	}
 }
 
@@ -374,16 +374,16 @@ func countOf(name corev1.ResourceName, of corev1.ResourceList) int64 {
 	return q.Value()
 }
 
-// overheads groups the plan types of a template by the pods of DaemonSets that their
+// groupOverheads groups the plan types of a template by the pods of DaemonSets that their
 // nodes have.
-func overheads(template *scheduling.NodeClaimTemplate, daemons []*corev1.Pod) (
+func groupOverheads(template *scheduling.NodeClaimTemplate, daemons []*corev1.Pod) (
 	groups []scheduling.DaemonOverheadGroup) {
 	at := map[string]int{}
 	for _, it := range template.InstanceTypeOptions {
 		var names []string
 		var on []*corev1.Pod
 		for _, d := range daemons {
-			if !podutils.HasDRARequirements(d) && serves(template, it, d) {
+			if !podutils.HasDRARequirements(d) && runsOn(template, it, d) {
 				names, on = append(names, d.Namespace+"/"+d.Name), append(on, d)
 			}
 		}
@@ -410,9 +410,9 @@ func groupOf(daemons []*corev1.Pod) scheduling.DaemonOverheadGroup {
 	return g
 }
 
-// serves reports whether the pods of a DaemonSet run on nodes of a plan type. Like Karpenter, it removes affinity
+// runsOn reports whether the pods of a DaemonSet run on nodes of a plan type. Like Karpenter, it removes affinity
 // terms from the pod that do not match.
-func serves(template *scheduling.NodeClaimTemplate, it *cloudprovider.InstanceType, pod *corev1.Pod) bool {
+func runsOn(template *scheduling.NodeClaimTemplate, it *cloudprovider.InstanceType, pod *corev1.Pod) bool {
 	preferred := corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}
 	tolerated := false
 	for _, t := range pod.Spec.Tolerations {

@@ -60,11 +60,11 @@ func (r Refusal) Shown() (reasons []Reason) {
 	})
 }
 
-// explainer describes why pods are unschedulable. Karpenter decides; details that its errors leave out, or write in a random
-// order, are computed again from pools, plan types and limits.
+// explainer describes why pods are unschedulable. Karpenter decides; details that its errors leave out, or write in a
+// random order, are computed again from pools, plan types and limits.
 //
-// Karpenter v1.15.0 has no types for most of these errors (its topologyError is not exported, and limits, taints and labels
-// are plain texts): they are distinguished by the start of their texts.
+// Karpenter v1.15.0 has no types for most of these errors (its topologyError is not exported, and limits, taints and
+// labels are plain texts): they are distinguished by the start of their texts.
 type explainer struct {
 	*cluster
 	tally limits.Tally
@@ -92,8 +92,8 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	return reasons
 }
 
-// byPool describes why Karpenter has no node for a pod, for each pool in the order in which Karpenter tries them. The error is
-// Karpenter's, and the context has its settings.
+// byPool describes why Karpenter has no node for a pod, for each pool in the order in which Karpenter tries them. The
+// error is Karpenter's, and the context has its settings.
 func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Reason {
 	if scheduling.IsDRAError(err) {
 		return []Reason{{Text: "the pod requests devices with ResourceClaims, for which the controller creates no nodes: no Linode offers devices by DRA."}}
@@ -112,7 +112,7 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 			continue
 		}
 		if len(left) == 0 {
-			return unpaired(err)
+			return errorWithoutPool(err)
 		}
 		n := 1
 		taints := reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod)
@@ -125,13 +125,13 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 		left = left[n:]
 	}
 	if len(left) > 0 && len(reasons) > len(e.last.without) {
-		return unpaired(err)
+		return errorWithoutPool(err)
 	}
 	return reasons
 }
 
-// unpaired is Karpenter's error if its pool is unknown.
-func unpaired(err error) []Reason { return []Reason{{Text: errorText(err)}} }
+// errorWithoutPool is Karpenter's error if its pool is unknown.
+func errorWithoutPool(err error) []Reason { return []Reason{{Text: errorText(err)}} }
 
 func aboutLimits(err error) bool {
 	text := err.Error()
@@ -146,11 +146,11 @@ func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) st
 	case aboutLimits(err):
 		return e.limit(pool, pod, err)
 	case strings.HasPrefix(text, "did not tolerate taint"):
-		return cmp.Or(untolerated(pool, pod), errorText(err))
+		return cmp.Or(untoleratedTaints(pool, pod), errorText(err))
 	case strings.HasPrefix(text, "incompatible requirements"):
-		return cmp.Or(incompatible(pool, pod), errorText(err))
+		return cmp.Or(missingLabels(pool, pod), errorText(err))
 	case strings.HasPrefix(text, "unsatisfiable topology constraint"):
-		return spread(pod)
+		return spreadConstraints(pod)
 	case strings.HasPrefix(text, "no instance type"):
 		return e.size(pool, pod, err)
 	}
@@ -164,8 +164,8 @@ func errorText(err error) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// choice describes why the provider's choice has no plan type for a node that Karpenter has planned. If a limit is not the
-// reason, it keeps the provider's text.
+// choice describes why the provider's choice has no plan type for a node that Karpenter has planned. If a limit is
+// not the reason, it keeps the provider's text.
 func (e *explainer) choice(pod *corev1.Pod, chosen Reason) Reason {
 	if !strings.Contains(chosen.Text, " has no capacity for a node of ") {
 		return chosen
@@ -181,15 +181,16 @@ func (e *explainer) choice(pod *corev1.Pod, chosen Reason) Reason {
 	return chosen
 }
 
-// limit describes which limit refuses a node for a pod, or why the pod would get no node even without the limit: Karpenter
-// checks limits first.
+// limit describes which limit refuses a node for a pod, or why the pod would get no node even without the limit:
+// Karpenter checks limits first.
 func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
-	return cmp.Or(untolerated(pool, pod), incompatible(pool, pod), e.size(pool, pod, err))
+	return cmp.Or(untoleratedTaints(pool, pod), missingLabels(pool, pod), e.size(pool, pod, err))
 }
 
-// without describes why a pool without available plan types creates no node for a pod. The pod may not match the pool anyway.
+// without describes why a pool without available plan types creates no node for a pod. The pod may not match the pool
+// anyway.
 func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
-	return cmp.Or(untolerated(pool, pod), incompatible(pool, pod), e.unavailable(pool))
+	return cmp.Or(untoleratedTaints(pool, pod), missingLabels(pool, pod), e.unavailable(pool))
 }
 
 // unavailable describes why a pool has no available plan types.
@@ -204,7 +205,8 @@ func (e *explainer) unavailable(pool *karpv1.NodePool) string {
 	return e.noneOf("none of the plan types that the pool allows is available in %s", instancetype.RequirementsOf(pool))
 }
 
-// noneOf reports that requirements match no plan type that is available in a region, and whether a newer catalogue may help.
+// noneOf reports that requirements match no plan type that is available in a region, and whether a newer catalogue
+// may help.
 func (e *explainer) noneOf(format string, want reqs.Requirements) string {
 	text := fmt.Sprintf(format, e.types.Region())
 	if why := e.types.WhyNothing(want); why != "" {
@@ -213,8 +215,8 @@ func (e *explainer) noneOf(format string, want reqs.Requirements) string {
 	return text + "."
 }
 
-// untolerated names the taints of a pool that a pod does not tolerate; "" if it tolerates all.
-func untolerated(pool *karpv1.NodePool, pod *corev1.Pod) string {
+// untoleratedTaints names the taints of a pool that a pod does not tolerate; "" if it tolerates all.
+func untoleratedTaints(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	var taints []string
 	for _, t := range pool.Spec.Template.Spec.Taints {
 		if (reqs.Taints{t}).ToleratesPod(pod) != nil {
@@ -227,8 +229,8 @@ func untolerated(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	return "the pod does not tolerate " + strings.Join(taints, " and ") + "."
 }
 
-// incompatible names the labels that the pod selects and no node of the pool has; "" if there are none.
-func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
+// missingLabels names the labels that the pod selects and no node of the pool has; "" if there are none.
+func missingLabels(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	has, wants := scheduling.NewNodeClaimTemplate(pool).Requirements, reqs.NewPodRequirements(pod)
 	var texts []string
 	for _, key := range slices.Sorted(maps.Keys(wants)) {
@@ -248,8 +250,8 @@ func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	return strings.Join(texts, "; ") + "."
 }
 
-// spread names the constraints of a pod relative to other pods.
-func spread(pod *corev1.Pod) string {
+// spreadConstraints names the constraints of a pod relative to other pods.
+func spreadConstraints(pod *corev1.Pod) string {
 	var texts []string
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		texts = append(texts, "be spread over "+c.TopologyKey)
@@ -267,8 +269,8 @@ func spread(pod *corev1.Pod) string {
 	return "the pod must " + strings.Join(texts, " and ") + ", and no node of the pool would satisfy this."
 }
 
-// size describes which request of a pod is too large for the plan types of a pool, or which limit excludes those that are
-// large enough.
+// size describes which request of a pod is too large for the plan types of a pool, or which limit excludes those that
+// are large enough.
 func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	want, ok := instancetype.ForPod(pool, pod)
 	if !ok {
@@ -277,7 +279,7 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 	asked := resources.RequestsForPods(pod)
 	allowed := instancetype.Candidates(e.types.List(), want, nil)
 	if len(allowed) == 0 {
-		if why := excluded(instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil), pod); why != "" {
+		if why := missingFeatures(instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil), pod); why != "" {
 			return why
 		}
 		return e.noneOf("none of the plan types that the pool and the pod allow is available in %s", want)
@@ -295,8 +297,8 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 	return tooLarge(asked, allowed)
 }
 
-// excluded names what a pod requires that none of the plan types of a pool has; "" if there is no such label.
-func excluded(types []*cloudprovider.InstanceType, pod *corev1.Pod) string {
+// missingFeatures names what a pod requires that none of the plan types of a pool has; "" if there is no such label.
+func missingFeatures(types []*cloudprovider.InstanceType, pod *corev1.Pod) string {
 	var texts []string
 	wants := reqs.NewPodRequirements(pod)
 	for _, key := range slices.Sorted(maps.Keys(wants)) {

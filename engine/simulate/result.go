@@ -33,8 +33,8 @@ type Result struct {
 	Consolidated *Consolidated `json:"settled,omitempty"` // the result of consolidation
 }
 
-// Use is the requests of pods, including those of DaemonSets, and the allocatable amount of a node: thousandths of a CPU, or
-// bytes of memory.
+// Use is the requests of pods, including those of DaemonSets, and the allocatable amount of a node: thousandths of a
+// CPU, or bytes of memory.
 type Use struct {
 	Requested   int64 `json:"requested"`
 	Allocatable int64 `json:"allocatable"`
@@ -102,10 +102,10 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 	}
 	for _, m := range w.made {
 		n := w.node(m)
-		r.Nodes, r.Claims = append(r.Nodes, n), append(r.Claims, essence(m.claim))
+		r.Nodes, r.Claims = append(r.Nodes, n), append(r.Claims, claimEssence(m.claim))
 		r.Total.Add(n.Cost)
 	}
-	r.Plans = plans(r.Nodes)
+	r.Plans = sumByPlan(r.Nodes)
 	var notes []string
 	r.Spare, notes = w.spareOf(r.Nodes)
 	r.Notes = slices.Concat(r.Notes, overfullNotes(r.Nodes, r.Plans), notes)
@@ -123,8 +123,8 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 	return r, r.check(asked)
 }
 
-// overfullNotes name the nodes on which not all pods of DaemonSets fit, by pool and plan type. Karpenter removes terms from
-// the affinity of a DaemonSet that a plan type does not match, and ignores them for the next plan type.
+// overfullNotes name the nodes on which not all pods of DaemonSets fit, by pool and plan type. Karpenter removes
+// terms from the affinity of a DaemonSet that a plan type does not match, and ignores them for the next plan type.
 func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
 	for _, p := range plans {
 		n := 0
@@ -142,8 +142,8 @@ func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
 	return notes
 }
 
-// essence returns a NodeClaim with only the fields from its pool and its class.
-func essence(nc *karpv1.NodeClaim) *karpv1.NodeClaim {
+// claimEssence returns a NodeClaim with only the fields from its pool and its class.
+func claimEssence(nc *karpv1.NodeClaim) *karpv1.NodeClaim {
 	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: nc.Name, Labels: nc.Labels, Annotations: nc.Annotations},
 		Spec: karpv1.NodeClaimSpec{
@@ -177,8 +177,8 @@ func (w *cluster) node(m *simNode) Node {
 	return n
 }
 
-// plans adds up nodes by pool and plan type, the most expensive plan type of a pool first.
-func plans(nodes []Node) []Plan {
+// sumByPlan adds up nodes by pool and plan type, the most expensive plan type of a pool first.
+func sumByPlan(nodes []Node) []Plan {
 	type key struct{ pool, plan string }
 	at := map[key]int{}
 	list := []Plan{}

@@ -147,7 +147,7 @@ func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.P
 		if err != nil {
 			return nil, err
 		}
-		pending = waiting(pending)
+		pending = podsWithoutNode(pending)
 		if !placed {
 			break
 		}
@@ -155,8 +155,8 @@ func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.P
 	return pending, nil
 }
 
-// waiting returns the pods without a node.
-func waiting(pods []*corev1.Pod) []*corev1.Pod {
+// podsWithoutNode returns the pods without a node.
+func podsWithoutNode(pods []*corev1.Pod) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
 }
 

@@ -67,7 +67,7 @@ func withinSkew(planned, has []*corev1.Pod) (within, beyond []*corev1.Pod) {
 		breaks := slices.ContainsFunc(spreadsOverNodes(pod), func(c corev1.TopologySpreadConstraint) bool {
 			selector, n := selectorOf(pod, c), int32(0)
 			for _, other := range append(has, pod) {
-				if selects(selector, pod, other) {
+				if selectsPod(selector, pod, other) {
 					n++
 				}
 			}
@@ -82,8 +82,8 @@ func withinSkew(planned, has []*corev1.Pod) (within, beyond []*corev1.Pod) {
 	return within, beyond
 }
 
-// selects reports whether the selector of a pod's constraint counts another pod.
-func selects(selector labels.Selector, pod, other *corev1.Pod) bool {
+// selectsPod reports whether the selector of a pod's constraint counts another pod.
+func selectsPod(selector labels.Selector, pod, other *corev1.Pod) bool {
 	return other.Namespace == pod.Namespace && other.DeletionTimestamp.IsZero() && selector.Matches(labels.Set(other.Labels))
 }
 
@@ -110,7 +110,7 @@ func (w *cluster) evenNodes(pod *corev1.Pod, constraints []corev1.TopologySpread
 				continue
 			}
 			for _, other := range w.store.Bound[name] {
-				if selects(selector, pod, other) {
+				if selectsPod(selector, pod, other) {
 					count[name]++
 				}
 			}

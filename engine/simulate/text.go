@@ -52,7 +52,7 @@ func NewReport(target, base string, head Result, before *Result) Report {
 
 // Changed reports whether nodes or unschedulable pods differ between the two results.
 func (r Report) Changed() bool {
-	return r.Before != nil && (aligned(tableOf(r.Head, nil)) != aligned(tableOf(*r.Before, nil)) ||
+	return r.Before != nil && (alignRows(tableOf(r.Head, nil)) != alignRows(tableOf(*r.Before, nil)) ||
 		refusedText(r.Head) != refusedText(*r.Before) || consolidatedText(r.Head, nil) != consolidatedText(*r.Before, nil))
 }
 
@@ -77,7 +77,7 @@ func (r Report) Text() string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString(aligned(r.Table()))
+	b.WriteString(alignRows(r.Table()))
 	b.WriteString(refusedText(r.Head))
 	for _, s := range r.Head.Shortfalls {
 		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, Count(int(s.Wanted), "node"), s.Text)
@@ -145,14 +145,14 @@ type line struct {
 func tableOf(head Result, before *Result) [][]string {
 	base := ptr.Deref(before, head)
 	rows := [][]string{{"pool", "plan", "nodes", "pods", "cpu", "memory", "hourly", "monthly"}}
-	for _, l := range append(merge(head.Plans, base.Plans), line{pool: "total", after: total(head), base: total(base)}) {
+	for _, l := range append(mergePlans(head.Plans, base.Plans), line{pool: "total", after: totalPlan(head), base: totalPlan(base)}) {
 		rows = append(rows, l.row())
 	}
 	return rows
 }
 
-// merge brings the plan types of both sides into one order.
-func merge(after, base []Plan) (lines []line) {
+// mergePlans brings the plan types of both sides into one order.
+func mergePlans(after, base []Plan) (lines []line) {
 	for _, p := range after {
 		lines = append(lines, line{pool: p.Pool, plan: p.Plan, after: p})
 	}
@@ -167,7 +167,7 @@ func merge(after, base []Plan) (lines []line) {
 	return lines
 }
 
-func total(r Result) Plan {
+func totalPlan(r Result) Plan {
 	sum := Plan{Cost: r.Total}
 	for _, p := range r.Plans {
 		sum.Nodes += p.Nodes
@@ -192,7 +192,7 @@ func (l line) row() []string {
 		func(p Plan) string { return strconv.Itoa(p.Pods) },
 		func(p Plan) string { return percent(p.CPU) },
 		func(p Plan) string { return percent(p.Memory) },
-		func(p Plan) string { return thousandths(p.Cost.Hourly) },
+		func(p Plan) string { return moneyText(p.Cost.Hourly) },
 		func(p Plan) string { return p.Cost.Monthly.Text() },
 	} {
 		cell := figure(l.after)
@@ -254,9 +254,9 @@ func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
 	}
 	if len(s.Steps) > 0 {
-		fmt.Fprintf(b, "\n%s", aligned(tableOf(*s.result(), base)))
-		fmt.Fprintf(b, "\nThat %s. During these steps, all nodes cost at most %s an hour.\n", saving(was.Less(s.Total)),
-			thousandths(s.Peak.Hourly))
+		fmt.Fprintf(b, "\n%s", alignRows(tableOf(*s.result(), base)))
+		fmt.Fprintf(b, "\nThat %s. During these steps, all nodes cost at most %s an hour.\n", savingText(was.Less(s.Total)),
+			moneyText(s.Peak.Hourly))
 	}
 	if s.Refused > 0 {
 		fmt.Fprintf(b, "At the end, %s unschedulable.\n", countAre(s.Refused, "pod"))
@@ -319,12 +319,12 @@ func (m Move) String() string {
 		text = fmt.Sprintf("%s, %s -> %s", refsText(m.Gone), stepReasons[m.Kind], refsText(m.Made))
 	}
 	if m.Pods > 0 {
-		text += fmt.Sprintf("; %s", moves(m.Pods))
+		text += fmt.Sprintf("; %s", podsMove(m.Pods))
 	}
-	return text + "; " + saving(m.Saved)
+	return text + "; " + savingText(m.Saved)
 }
 
-func moves(n int) string {
+func podsMove(n int) string {
 	if n == 1 {
 		return "1 pod moves"
 	}
@@ -339,8 +339,8 @@ func countAre(n int, what string) string {
 	return fmt.Sprintf("%d %ss are", n, what)
 }
 
-// saving describes the saved amount, or the additional cost if it is negative.
-func saving(c Cost) string {
+// savingText describes the saved amount, or the additional cost if it is negative.
+func savingText(c Cost) string {
 	switch {
 	case c.Monthly == 0 && c.Hourly == 0:
 		return "costs the same"
@@ -401,8 +401,8 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// aligned writes rows with aligned columns: the first two are names, the others figures.
-func aligned(rows [][]string) string {
+// alignRows writes rows with aligned columns: the first two are names, the others figures.
+func alignRows(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -427,8 +427,8 @@ func aligned(rows [][]string) string {
 // breaks are line breaks, and the marker that a GitHub runner interprets anywhere in a line.
 var breaks = strings.NewReplacer("\n", `\u000a`, "\r", `\u000d`, "\u2028", `\u2028`, "##[", `\u0023#[`)
 
-// escapeLine escapes text so that it stays on its line and a GitHub runner does not take it for a command, even at the start of a
-// line.
+// escapeLine escapes text so that it stays on its line and a GitHub runner does not take it for a command, even at
+// the start of a line.
 func escapeLine(text string) string {
 	text = breaks.Replace(text)
 	if rest := strings.TrimLeft(text, " \t"); strings.HasPrefix(rest, "::") {
@@ -437,5 +437,5 @@ func escapeLine(text string) string {
 	return text
 }
 
-// thousandths writes an amount with three decimals: $0.036.
-func thousandths(m catalog.Money) string { return fmt.Sprintf("$%.3f", m.Float64()) }
+// moneyText writes an amount with three decimals: $0.036.
+func moneyText(m catalog.Money) string { return fmt.Sprintf("$%.3f", m.Float64()) }

@@ -52,11 +52,11 @@ func (x *VolumeIndex) Get(_ context.Context, key client.ObjectKey, into client.O
 	found := false
 	switch o := into.(type) {
 	case *corev1.PersistentVolumeClaim:
-		found = copied(x.claims[key], o)
+		found = copyObject(x.claims[key], o)
 	case *corev1.PersistentVolume:
-		found = copied(x.volumes[key.Name], o)
+		found = copyObject(x.volumes[key.Name], o)
 	case *storagev1.StorageClass:
-		found = copied(x.classes[key.Name], o)
+		found = copyObject(x.classes[key.Name], o)
 	}
 	if !found {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: fmt.Sprintf("%T", into)}, key.Name)
@@ -64,7 +64,7 @@ func (x *VolumeIndex) Get(_ context.Context, key client.ObjectKey, into client.O
 	return nil
 }
 
-func copied[T any](from, into *T) bool {
+func copyObject[T any](from, into *T) bool {
 	if from != nil {
 		*into = *from
 	}

@@ -22,7 +22,7 @@ func (e Advised) Error() string { return fmt.Sprintf("%v; type:\n  %s", e.Err, e
 // Unwrap is for package errors.
 func (e Advised) Unwrap() error { return e.Err }
 
-func advise(err error, command string) error { return Advised{err, command} }
+func withAdvice(err error, command string) error { return Advised{err, command} }
 
 // git returns a git command for this repository, independent of the working directory.
 func (s *Source) git(arguments string) string {
@@ -74,7 +74,7 @@ func (s *Source) remote() (string, error) {
 	if len(remotes) == 1 {
 		return remotes[0], nil
 	}
-	return "", advise(fmt.Errorf("none of the remotes %s is called origin; select the branch that the change goes to",
+	return "", withAdvice(fmt.Errorf("none of the remotes %s is called origin; select the branch that the change goes to",
 		strings.Join(remotes, ", ")), "lkeplan diff --base git:"+remotes[0]+"/BRANCH")
 }
 

@@ -162,7 +162,7 @@ func (s *Source) incomplete(err error) error {
 	if whole := s.ci().whole; whole != "" {
 		err = fmt.Errorf("%w; %s", err, whole)
 	}
-	return advise(err, s.deepen())
+	return withAdvice(err, s.deepen())
 }
 
 // trunk finds where the change goes: from the CI system, or else from the default branch of the remote.
@@ -230,9 +230,9 @@ func (s *Source) unfetched(remote string, points []point) error {
 	case remote == "":
 		return fmt.Errorf("%w, and there is no remote to fetch it from; select a base with --base", err)
 	case points[i].commit:
-		return advise(err, s.fetch(remote, "")+" "+points[i].name)
+		return withAdvice(err, s.fetch(remote, "")+" "+points[i].name)
 	}
-	return advise(err, s.fetch(remote, points[i].name))
+	return withAdvice(err, s.fetch(remote, points[i].name))
 }
 
 // remoteTrunk returns the default branch of a remote, as recorded in the clone.
@@ -247,14 +247,14 @@ func (s *Source) remoteTrunk(remote string) (trunk, error) {
 		where = " " + where + " does not report where this change goes, and"
 	}
 	if to == "" {
-		return trunk{}, advise(fmt.Errorf("cannot determine the base:%s this clone does not know the default "+
+		return trunk{}, withAdvice(fmt.Errorf("cannot determine the base:%s this clone does not know the default "+
 			"branch of %s; select a base with --base git:%s/BRANCH, or let git ask %s for it", where, remote, remote, remote),
 			s.fetch(remote, "*")+" && "+s.git("remote set-head "+diag.ShellLine(remote)+" --auto"))
 	}
 	short := strings.TrimPrefix(to, "refs/remotes/")
 	c, err := s.commit(to)
 	if errors.Is(err, errMissing) {
-		return trunk{}, advise(fmt.Errorf("%s, the default branch according to %s/HEAD, is not in this clone", short, remote),
+		return trunk{}, withAdvice(fmt.Errorf("%s, the default branch according to %s/HEAD, is not in this clone", short, remote),
 			s.fetch(remote, strings.TrimPrefix(short, remote+"/")))
 	}
 	return trunk{commit: c, name: short, why: "the default branch according to " + remote + "/HEAD"}, err

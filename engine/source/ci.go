@@ -25,9 +25,9 @@ type word struct {
 	commit bool
 }
 
-// systems are CI systems, with their documented variables. In another one, the clone has to know the
+// ciSystems are CI systems, with their documented variables. In another one, the clone has to know the
 // default branch of its remote.
-func systems() []system {
+func ciSystems() []system {
 	branch := func(name string) word { return word{name: name} }
 	commit := func(name string) word { return word{name: name, commit: true} }
 	return []system{
@@ -43,7 +43,7 @@ func systems() []system {
 
 // ci returns the CI system of this process; the zero system for none.
 func (s *Source) ci() system {
-	for _, sys := range systems() {
+	for _, sys := range ciSystems() {
 		if s.getenv(sys.mark) != "" {
 			return sys
 		}

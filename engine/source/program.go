@@ -52,7 +52,7 @@ func (s *Source) open(ctx context.Context, abs string) error {
 	if err != nil {
 		return fmt.Errorf("read the Git repository of %s: %w", abs, errNoProgram)
 	}
-	p := &program{ctx: ctx, path: path, dir: abs, env: environment(os.Environ()), known: map[string]object{}}
+	p := &program{ctx: ctx, path: path, dir: abs, env: gitEnvironment(os.Environ()), known: map[string]object{}}
 	p.remotes = sync.OnceValues(func() ([]string, error) {
 		out, err := p.run("remote")
 		return strings.Fields(out), err
@@ -80,11 +80,11 @@ func (p *program) absolute(name string) string {
 	return filepath.Join(p.dir, name)
 }
 
-// environment returns the environment of git: that of the user, without variables that select another
+// gitEnvironment returns the environment of git: that of the user, without variables that select another
 // repository, and with variables that prevent the configuration of a hostile repository from running
 // programs. Reading objects usually starts none. But a partial clone fetches missing objects, with any
 // program in its configuration.
-func environment(user []string) []string {
+func gitEnvironment(user []string) []string {
 	kept := slices.DeleteFunc(slices.Clone(user), func(pair string) bool {
 		ours := func(prefix string) bool { return strings.HasPrefix(pair, prefix) }
 		return ours("GIT_") && !ours("GIT_CONFIG") && !ours("GIT_CEILING_") && !ours("GIT_DISCOVERY_") && !ours("GIT_TEST_")
@@ -113,7 +113,7 @@ func (p *program) run(args ...string) (string, error) {
 	cmd, said := p.command(ctx, args...)
 	out, err := cmd.Output()
 	if err != nil {
-		return string(out), complaint(err, said.String())
+		return string(out), withGitOutput(err, said.String())
 	}
 	return string(out), nil
 }
@@ -124,14 +124,14 @@ var errOwner = errors.New("it belongs to another user, so Git does not read it; 
 // errNone is the error of a .git that is not a repository.
 var errNone = errors.New("not a git repository")
 
-// complaint adds the error output of git to an error.
-func complaint(err error, output string) error {
+// withGitOutput adds the error output of git to an error.
+func withGitOutput(err error, output string) error {
 	output = strings.TrimSpace(output)
 	if strings.Contains(output, "dubious ownership") {
 		for line := range strings.Lines(output) {
 			line = strings.TrimSpace(line)
 			if strings.HasPrefix(line, "git config ") {
-				return advise(errOwner, line)
+				return withAdvice(errOwner, line)
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func complaint(err error, output string) error {
 	return fmt.Errorf("git says: %s: %w", strings.TrimPrefix(first, "fatal: "), err)
 }
 
-// none reports whether the exit code of git means no, which is not an error.
-func none(err error) bool {
+// meansNo reports whether the exit code of git means no, which is not an error.
+func meansNo(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	return ok && exit.ExitCode() == 1
 }
@@ -156,7 +156,7 @@ func (p *program) mergeBases(a, b string) ([]string, error) {
 		return []string{a}, nil
 	}
 	out, err := p.run("merge-base", "--all", a, b)
-	if none(err) {
+	if meansNo(err) {
 		return nil, nil
 	}
 	return strings.Fields(out), err
@@ -177,7 +177,7 @@ func (p *program) cut(a, b, base string) (bool, error) {
 
 func (p *program) symbolic(name string) (string, error) {
 	out, err := p.run("symbolic-ref", "--quiet", name)
-	if none(err) {
+	if meansNo(err) {
 		return "", nil
 	}
 	return strings.TrimSpace(out), err
@@ -296,7 +296,7 @@ func (b *batch) ask(name string) (object, error) {
 func (b *batch) reason() error {
 	err := <-b.ended
 	if said := b.said.String(); err != nil && !strings.Contains(said, "promisor remote") {
-		return complaint(err, said)
+		return withGitOutput(err, said)
 	}
 	return errMissing
 }

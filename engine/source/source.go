@@ -134,8 +134,8 @@ func DotGit(abs string) string {
 	}
 }
 
-// First identifies the repository by the first commit of its history, which clones and forks share; "" if there is no commit,
-// or if this clone is shallow.
+// First identifies the repository by the first commit of its history, which clones and forks share; "" if there is no
+// commit, or if this clone is shallow.
 func (s *Source) First() (string, error) {
 	if _, err := s.commit("HEAD"); s.program.shallow || errors.Is(err, errMissing) {
 		return "", nil
@@ -185,7 +185,7 @@ func (s *Source) notFound(ref string) error {
 	}
 	err := fmt.Errorf("git:%s: this clone has no such commit, branch or tag", ref)
 	if remote, _ := s.remote(); remote != "" {
-		return advise(err, s.fetch(remote, ""))
+		return withAdvice(err, s.fetch(remote, ""))
 	}
 	return err
 }
@@ -225,7 +225,7 @@ func (s *Source) head() (fs.FS, error) {
 func (s *Source) unreadable(c commit, err error) error {
 	err = fmt.Errorf("read commit %.12s: %w", c.id, err)
 	if errors.Is(err, errMissing) {
-		return advise(fmt.Errorf("%w; this is a partial clone", err),
+		return withAdvice(fmt.Errorf("%w; this is a partial clone", err),
 			s.git(fmt.Sprintf("archive --output=%s %.12s", os.DevNull, c.id)))
 	}
 	return err

@@ -60,7 +60,7 @@ func (s *Source) stage() (t treeFS, err error) {
 	}
 	git := &program{ctx: s.ctx, path: s.path, dir: s.top, known: map[string]object{},
 		env: append(slices.Clip(s.env), "GIT_INDEX_FILE="+index, "GIT_OBJECT_DIRECTORY="+objects,
-			"GIT_ALTERNATE_OBJECT_DIRECTORIES="+listed(s.objects), "GIT_LITERAL_PATHSPECS=0")}
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES="+directoryForGit(s.objects), "GIT_LITERAL_PATHSPECS=0")}
 	if err := git.disableFilters(); err != nil {
 		return t, err
 	}
@@ -166,7 +166,7 @@ func (p *program) names(args ...string) ([]string, error) {
 // disableFilters replaces the filters in the configuration, programs that would convert files, by none.
 func (p *program) disableFilters() error {
 	keys, err := p.names("config", "-z", "--name-only", "--get-regexp", `^filter\.`)
-	if err != nil && !none(err) {
+	if err != nil && !meansNo(err) {
 		return err
 	}
 	n := 0
@@ -260,8 +260,8 @@ func (s *Source) keep(git *program, objects string) error {
 	})
 }
 
-// listed writes a directory for a list of directories for git.
-func listed(dir string) string {
+// directoryForGit writes a directory for a list of directories for git.
+func directoryForGit(dir string) string {
 	if !strings.ContainsRune(dir, os.PathListSeparator) && !strings.HasPrefix(dir, `"`) {
 		return dir
 	}

@@ -72,11 +72,11 @@ func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 	}
 	byPlan, byPool := map[string]cty.Value{}, map[string]cty.Value{}
 	for name, n := range plans {
-		byPlan[name] = number(n)
+		byPlan[name] = numberValue(n)
 	}
 	for name, s := range shares {
 		byPool[name] = cty.ObjectVal(map[string]cty.Value{
-			"nodes": number(s.nodes), "pods": number(s.pods), "cost": dollars(s.cost, 2),
+			"nodes": numberValue(s.nodes), "pods": numberValue(s.pods), "cost": dollarsValue(s.cost, 2),
 		})
 	}
 	refused := []cty.Value{}
@@ -86,12 +86,12 @@ func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 			reasons = append(reasons, reason.Text)
 		}
 		refused = append(refused, cty.ObjectVal(map[string]cty.Value{
-			"workload": cty.StringVal(f.Workload), "pods": number(f.Pods), "reasons": texts(reasons),
+			"workload": cty.StringVal(f.Workload), "pods": numberValue(f.Pods), "reasons": tupleOf(reasons),
 		}))
 	}
 	return cty.ObjectVal(map[string]cty.Value{
-		"nodes": number(len(r.Nodes)), "pods": number(r.Asked), "placed": number(r.Placed),
-		"unschedulable": number(r.Refused), "cost": dollars(r.Total.Monthly, 2), "hourly": dollars(r.Total.Hourly, 4),
+		"nodes": numberValue(len(r.Nodes)), "pods": numberValue(r.Asked), "placed": numberValue(r.Placed),
+		"unschedulable": numberValue(r.Refused), "cost": dollarsValue(r.Total.Monthly, 2), "hourly": dollarsValue(r.Total.Hourly, 4),
 		"plans": cty.ObjectVal(byPlan), "pools": cty.ObjectVal(byPool), "refused": cty.TupleVal(refused),
 	})
 }
@@ -112,8 +112,8 @@ func planValue(p plan.Plan, uncounted bool) cty.Value {
 	}
 	value["actions"] = cty.ObjectVal(actions)
 	value["pools"] = cty.ObjectVal(map[string]cty.Value{
-		"rolled": texts(s.Rolled), "deleted": texts(s.Deleted), "condemned": texts(s.Condemned),
-		"removable": texts(s.Removable),
+		"rolled": tupleOf(s.Rolled), "deleted": tupleOf(s.Deleted), "condemned": tupleOf(s.Condemned),
+		"removable": tupleOf(s.Removable),
 	})
 	value["refused_by"] = refusedBy(p.Verdicts)
 	if uncounted { // guards count them, too
@@ -135,11 +135,11 @@ func refusedBy(verdicts []plan.Verdict) cty.Value {
 		}
 	}
 	slices.Sort(names)
-	return texts(slices.Compact(names))
+	return tupleOf(slices.Compact(names))
 }
 
-// texts returns a tuple, so that it equals [] and other lists that are written out.
-func texts(list []string) cty.Value {
+// tupleOf returns a tuple, so that it equals [] and other lists that are written out.
+func tupleOf(list []string) cty.Value {
 	values := make([]cty.Value, len(list))
 	for i, text := range list {
 		values[i] = cty.StringVal(text)
@@ -147,9 +147,9 @@ func texts(list []string) cty.Value {
 	return cty.TupleVal(values)
 }
 
-func number(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
+func numberValue(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
 
-// dollars have so many decimals, and are the same number as when they are written out.
-func dollars(m catalog.Money, decimals int) cty.Value {
+// dollarsValue have so many decimals, and are the same number as when they are written out.
+func dollarsValue(m catalog.Money, decimals int) cty.Value {
 	return cty.MustParseNumberVal(strconv.FormatFloat(m.Float64(), 'f', decimals, 64))
 }

@@ -89,12 +89,12 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 		base: cmp.Or(opts.Transport, http.DefaultTransport), timeout: cmp.Or(opts.Timeout, 30*time.Second),
 		token: newSecret(strings.TrimSpace(token)), limiter: newLimiter(), gate: opts.Gate, observe: opts.Observe,
 	}
-	return &Client{api: behind(t, baseURL), transport: t}, nil
+	return &Client{api: newLinodego(t, baseURL), transport: t}, nil
 }
 
-// behind returns linodego's client without its cache, without settings from the environment, and without its
+// newLinodego returns linodego's client without its cache, without settings from the environment, and without its
 // retries, which would repeat a POST after a 503 and sleep without a context.
-func behind(t *transport, baseURL string) *linodego.Client {
+func newLinodego(t *transport, baseURL string) *linodego.Client {
 	api := linodego.NewClient(&http.Client{Transport: t})
 	api.SetBaseURL(Root(baseURL)).SetAPIVersion(version).SetRetryCount(0).SetUserAgent("lkeplan").SetDebug(false)
 	api.UseCache(false)
@@ -110,14 +110,14 @@ func Root(baseURL string) string {
 // Cluster returns the cluster with this id. Class NotFound where the account
 // has none.
 func (c *Client) Cluster(ctx context.Context, id int) (Cluster, error) {
-	return one(ctx, fmt.Sprintf("get cluster %d", id), func(ctx context.Context) (*Cluster, error) {
+	return getOne(ctx, fmt.Sprintf("get cluster %d", id), func(ctx context.Context) (*Cluster, error) {
 		return c.api.GetLKECluster(ctx, id)
 	})
 }
 
 // Clusters returns all clusters that the token can see.
 func (c *Client) Clusters(ctx context.Context) ([]Cluster, error) {
-	return all(ctx, "list clusters", c.api.ListLKEClusters)
+	return getAll(ctx, "list clusters", c.api.ListLKEClusters)
 }
 
 // Versions returns the Kubernetes versions that clusters of a tier can have.
@@ -125,7 +125,7 @@ func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, err
 	list := func(ctx context.Context, o *linodego.ListOptions) ([]linodego.LKETierVersion, error) {
 		return c.api.ListLKETierVersions(ctx, string(tier), o)
 	}
-	versions, err := all(ctx, fmt.Sprintf("list the versions of tier %s", tier), list)
+	versions, err := getAll(ctx, fmt.Sprintf("list the versions of tier %s", tier), list)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, err
 // Firewall returns an error of class NotFound where the account has no firewall
 // of that number, and of class Auth where the token lacks firewall:read_only.
 func (c *Client) Firewall(ctx context.Context, id int) error {
-	return do(ctx, fmt.Sprintf("get firewall %d", id), func(ctx context.Context) error {
+	return callAPI(ctx, fmt.Sprintf("get firewall %d", id), func(ctx context.Context) error {
 		_, err := c.api.GetFirewall(ctx, id)
 		return err
 	})
@@ -147,7 +147,7 @@ func (c *Client) Firewall(ctx context.Context, id int) error {
 
 // Capabilities returns those of the account. The error is of class Auth where the token lacks account:read_only.
 func (c *Client) Capabilities(ctx context.Context) ([]string, error) {
-	account, err := one(ctx, "get the account", c.api.GetAccount)
+	account, err := getOne(ctx, "get the account", c.api.GetAccount)
 	return account.Capabilities, err
 }
 
@@ -156,7 +156,7 @@ func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
 	list := func(ctx context.Context, o *linodego.ListOptions) ([]Pool, error) {
 		return c.api.ListLKENodePools(ctx, cluster, o)
 	}
-	return all(ctx, fmt.Sprintf("list pools of cluster %d", cluster), list)
+	return getAll(ctx, fmt.Sprintf("list pools of cluster %d", cluster), list)
 }
 
 // CreatePool creates a pool and returns it as LKE answered, with slots that may
@@ -171,7 +171,7 @@ func (c *Client) CreatePool(ctx context.Context, cluster int, spec PoolSpec) (Po
 // lowered, LKE picks the nodes to delete.
 func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, error) {
 	what := fmt.Sprintf("grow pool %d of cluster %d to %d", pool, cluster, count)
-	return one(ctx, what, func(ctx context.Context) (*Pool, error) {
+	return getOne(ctx, what, func(ctx context.Context) (*Pool, error) {
 		return c.api.UpdateLKENodePool(ctx, cluster, pool, PoolChange{Count: count})
 	})
 }
@@ -188,7 +188,7 @@ func (c *Client) ChangePool(ctx context.Context, cluster, pool int, change PoolC
 
 // send sends a pool with lkeplan's own body; poolSpec explains why.
 func (c *Client) send(ctx context.Context, what, method, path string, body any) (pool Pool, err error) {
-	err = do(ctx, what, func(ctx context.Context) error {
+	err = callAPI(ctx, what, func(ctx context.Context) error {
 		_, err := c.api.R(ctx).SetBody(body).SetResult(&pool).Execute(method, path)
 		return err
 	})
@@ -197,21 +197,21 @@ func (c *Client) send(ctx context.Context, what, method, path string, body any) 
 
 // DeletePool deletes a pool and all its nodes. A pool that does not exist is not an error.
 func (c *Client) DeletePool(ctx context.Context, cluster, pool int) error {
-	return ignoreNotFound(do(ctx, fmt.Sprintf("delete pool %d of cluster %d", pool, cluster),
+	return ignoreNotFound(callAPI(ctx, fmt.Sprintf("delete pool %d of cluster %d", pool, cluster),
 		func(ctx context.Context) error { return c.api.DeleteLKENodePool(ctx, cluster, pool) }))
 }
 
 // DeleteSlot deletes one slot of a pool, its node and its Linode, and lowers
 // the pool's count by one. A slot that does not exist is not an error.
 func (c *Client) DeleteSlot(ctx context.Context, cluster int, slot string) error {
-	return ignoreNotFound(do(ctx, fmt.Sprintf("delete node %s of cluster %d", slot, cluster),
+	return ignoreNotFound(callAPI(ctx, fmt.Sprintf("delete node %s of cluster %d", slot, cluster),
 		func(ctx context.Context) error { return c.api.DeleteLKENodePoolNode(ctx, cluster, slot) }))
 }
 
 // Call makes a call that no other method makes, and reads the answer into a pointer, unless that is nil. The filter is
 // the header X-Filter.
 func (c *Client) Call(ctx context.Context, method, path, filter string, body, into any) error {
-	return do(ctx, method+" "+path, func(ctx context.Context) error {
+	return callAPI(ctx, method+" "+path, func(ctx context.Context) error {
 		req := c.api.R(ctx)
 		if filter != "" {
 			req.SetHeader("X-Filter", filter)
@@ -234,8 +234,8 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-func one[T any](ctx context.Context, what string, get func(context.Context) (*T, error)) (object T, err error) {
-	err = do(ctx, what, func(ctx context.Context) error {
+func getOne[T any](ctx context.Context, what string, get func(context.Context) (*T, error)) (object T, err error) {
+	err = callAPI(ctx, what, func(ctx context.Context) error {
 		got, err := get(ctx)
 		if err == nil {
 			object = *got
@@ -245,17 +245,17 @@ func one[T any](ctx context.Context, what string, get func(context.Context) (*T,
 	return object, err
 }
 
-// all reads all pages of a list, in the largest pages that the API serves.
-func all[T any](ctx context.Context, what string, list lister[T]) (rows []T, err error) {
-	return matching(ctx, what, nil, list)
+// getAll reads all pages of a list, in the largest pages that the API serves.
+func getAll[T any](ctx context.Context, what string, list lister[T]) (rows []T, err error) {
+	return getMatching(ctx, what, nil, list)
 }
 
 // lister is a call of linodego that lists objects.
 type lister[T any] func(context.Context, *linodego.ListOptions) ([]T, error)
 
-// matching returns all with a filter; nil is none. Callers must check the filtered fields themselves, because
+// getMatching returns all with a filter; nil is none. Callers must check the filtered fields themselves, because
 // filters of this API have returned other objects.
-func matching[T any](ctx context.Context, what string, filter any, list lister[T]) (rows []T, err error) {
+func getMatching[T any](ctx context.Context, what string, filter any, list lister[T]) (rows []T, err error) {
 	options := linodego.ListOptions{PageSize: 500}
 	if filter != nil {
 		text, err := json.Marshal(filter)
@@ -264,7 +264,7 @@ func matching[T any](ctx context.Context, what string, filter any, list lister[T
 		}
 		options.Filter = string(text)
 	}
-	err = do(ctx, what, func(ctx context.Context) (err error) {
+	err = callAPI(ctx, what, func(ctx context.Context) (err error) {
 		rows, err = list(ctx, &options)
 		return err
 	})

@@ -295,7 +295,7 @@ func TestRouteHasNoNumbers(t *testing.T) {
 		"/v4beta/lke/clusters/12/pools":             "lke/clusters/{}/pools",
 		"lke/clusters/12/nodes/855500-0147dc250000": "lke/clusters/{}/nodes/{}",
 	} {
-		if got := route(path); got != want {
+		if got := routeOf(path); got != want {
 			t.Errorf("route(%q) = %q, want %q", path, got, want)
 		}
 	}

@@ -167,9 +167,9 @@ func classOfReasons(reasons []Reason) Class {
 
 // Allow says how to fix an error of class Auth: "a token with the scope SCOPE", and after a 403 also the role
 // that its user needs. Since 2026-03-31 roles apply in addition to the scopes of tokens.
-func Allow(err error, scope string) string { return "a token with the scope " + scope + role(err) }
+func Allow(err error, scope string) string { return "a token with the scope " + scope + roleName(err) }
 
-func role(err error) string {
+func roleName(err error) string {
 	if answer, ok := errors.AsType[*Error](err); ok && answer.Status == http.StatusForbidden {
 		return ", of a user whose role allows it (Cloud Manager, Identity & Access)"
 	}
@@ -188,7 +188,7 @@ func Explain(err error, baseURL string) error {
 	switch class := ClassOf(err); {
 	case class == ClassAuth:
 		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s%s",
-			baseURL, err, ScopePools, role(err))
+			baseURL, err, ScopePools, roleName(err))
 	case class == ClassUnknown && errors.Is(err, context.Canceled):
 		return err
 	case class == ClassUnknown:

@@ -55,7 +55,7 @@ func (c *Client) InstanceLabelled(ctx context.Context, label string) (Instance, 
 // filtered lists Linodes by one field. If a Linode is created or deleted between two pages, a Linode may be on
 // both pages, which filtered corrects, or on none.
 func (c *Client) filtered(ctx context.Context, what, field string, value any) ([]Instance, error) {
-	rows, err := matching(ctx, what, map[string]any{field: value}, c.api.ListInstances)
+	rows, err := getMatching(ctx, what, map[string]any{field: value}, c.api.ListInstances)
 	slices.SortFunc(rows, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(rows, func(a, b Instance) bool { return a.ID == b.ID }), err
 }
@@ -67,7 +67,7 @@ func Tagged(i Instance, tag string) bool {
 
 // Instance returns the Linode of an id. Class NotFound where the account has none.
 func (c *Client) Instance(ctx context.Context, id int) (Instance, error) {
-	return one(ctx, fmt.Sprintf("get Linode %d", id), func(ctx context.Context) (*Instance, error) {
+	return getOne(ctx, fmt.Sprintf("get Linode %d", id), func(ctx context.Context) (*Instance, error) {
 		return c.api.GetInstance(ctx, id)
 	})
 }
@@ -77,7 +77,7 @@ func (c *Client) Instance(ctx context.Context, id int) (Instance, error) {
 // none if there is one: that is class LabelTaken.
 func (c *Client) CreateInstance(ctx context.Context, spec InstanceSpec) (Instance, error) {
 	what := fmt.Sprintf("create Linode %s, a %s in %s", spec.Label, spec.Type, spec.Region)
-	made, err := one(ctx, what, func(ctx context.Context) (*Instance, error) { return c.api.CreateInstance(ctx, spec) })
+	made, err := getOne(ctx, what, func(ctx context.Context) (*Instance, error) { return c.api.CreateInstance(ctx, spec) })
 	if err == nil && made.ID == 0 {
 		err = fmt.Errorf("%s: the answer contains no Linode", what)
 	}
@@ -86,7 +86,7 @@ func (c *Client) CreateInstance(ctx context.Context, spec InstanceSpec) (Instanc
 
 // DeleteInstance deletes a Linode. One that does not exist is not an error.
 func (c *Client) DeleteInstance(ctx context.Context, id int) error {
-	return ignoreNotFound(do(ctx, fmt.Sprintf("delete Linode %d", id),
+	return ignoreNotFound(callAPI(ctx, fmt.Sprintf("delete Linode %d", id),
 		func(ctx context.Context) error { return c.api.DeleteInstance(ctx, id) }))
 }
 

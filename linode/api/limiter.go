@@ -118,12 +118,12 @@ func (l *limiter) update(b bucket, status int, h http.Header) (asked time.Durati
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, now := &l.states[b], time.Now()
-	if limit, ok := number(h, "X-RateLimit-Limit"); ok && limit > 0 && limit != s.limit {
+	if limit, ok := headerNumber(h, "X-RateLimit-Limit"); ok && limit > 0 && limit != s.limit {
 		s.remaining += limit - s.limit
 		s.limit = limit
 	}
-	reset, hasReset := number(h, "X-RateLimit-Reset")
-	if left, ok := number(h, "X-RateLimit-Remaining"); ok && hasReset {
+	reset, hasReset := headerNumber(h, "X-RateLimit-Reset")
+	if left, ok := headerNumber(h, "X-RateLimit-Remaining"); ok && hasReset {
 		// Answers arrive out of order: inside a window the smaller number is
 		// the later one.
 		at := time.Unix(int64(reset), 0)
@@ -137,15 +137,15 @@ func (l *limiter) update(b bucket, status int, h http.Header) (asked time.Durati
 		}
 	}
 	if status == http.StatusTooManyRequests {
-		asked = pause(h, now, reset, hasReset)
+		asked = quietTime(h, now, reset, hasReset)
 		s.blocked = now.Add(min(asked, longestPause))
 	}
 	return asked
 }
 
-// pause returns how long to keep quiet after a 429.
-func pause(h http.Header, now time.Time, reset int, hasReset bool) time.Duration {
-	if s, ok := number(h, "Retry-After"); ok {
+// quietTime returns how long to keep quiet after a 429.
+func quietTime(h http.Header, now time.Time, reset int, hasReset bool) time.Duration {
+	if s, ok := headerNumber(h, "Retry-After"); ok {
 		return time.Duration(min(s, 1<<31)) * time.Second
 	}
 	if at := time.Unix(int64(reset), 0); hasReset && at.After(now) {
@@ -154,7 +154,7 @@ func pause(h http.Header, now time.Time, reset int, hasReset bool) time.Duration
 	return 10 * time.Second
 }
 
-func number(h http.Header, key string) (int, bool) {
+func headerNumber(h http.Header, key string) (int, bool) {
 	n, err := strconv.Atoi(h.Get(key))
 	return n, err == nil && n >= 0
 }

@@ -35,7 +35,7 @@ func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 	for _, status := range upcoming {
 		either = append(either, map[string]string{"status": status})
 	}
-	rows, err := matching(ctx, "list the maintenance of Linodes", map[string]any{"+or": either}, c.api.ListMaintenances)
+	rows, err := getMatching(ctx, "list the maintenance of Linodes", map[string]any{"+or": either}, c.api.ListMaintenances)
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +48,14 @@ func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 		found = append(found, Maintenance{
 			Linode: r.Entity.ID, Type: r.Type, Status: status, Emergency: r.Description == "emergency",
 			//lint:ignore SA1019 it is the only time that is never null
-			Start: earliest(r.When, r.StartTime, r.NotBefore),
+			Start: earliestTime(r.When, r.StartTime, r.NotBefore),
 		})
 	}
 	return found, nil
 }
 
-// earliest returns the first of these times, of which any may be missing.
-func earliest(times ...*time.Time) (first time.Time) {
+// earliestTime returns the first of these times, of which any may be missing.
+func earliestTime(times ...*time.Time) (first time.Time) {
 	for _, t := range times {
 		if t != nil && !t.IsZero() && (first.IsZero() || t.Before(first)) {
 			first = t.UTC()

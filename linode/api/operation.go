@@ -15,8 +15,8 @@ type operation struct {
 
 type operationKey struct{}
 
-// do runs one call of linodego, which the error names, and returns the error as the transport saw it.
-func do(ctx context.Context, what string, call func(context.Context) error) error {
+// callAPI runs one call of linodego, which the error names, and returns the error as the transport saw it.
+func callAPI(ctx context.Context, what string, call func(context.Context) error) error {
 	var op operation
 	err := call(context.WithValue(ctx, operationKey{}, &op))
 	switch {

@@ -21,7 +21,7 @@ type Failure struct {
 // the token's Standing.
 func (c *Client) Failures(ctx context.Context, since time.Time) ([]Failure, error) {
 	ctx = context.WithValue(ctx, optionalKey{}, true)
-	events, err := matching(ctx, "list the events of nodes that LKE could not create", map[string]any{
+	events, err := getMatching(ctx, "list the events of nodes that LKE could not create", map[string]any{
 		"action":  linodego.ActionLKENodeCreate,
 		"created": map[string]string{"+gte": since.UTC().Format("2006-01-02T15:04:05")},
 	}, c.api.ListEvents)
@@ -64,7 +64,7 @@ func (c *Client) Offline(ctx context.Context, ids []int) (map[int]bool, error) {
 		either, wanted[id] = append(either, map[string]int{"id": id}), true
 	}
 	ctx = context.WithValue(ctx, optionalKey{}, true)
-	rows, err := matching(ctx, "check which Linodes are offline", map[string]any{"+or": either}, c.api.ListInstances)
+	rows, err := getMatching(ctx, "check which Linodes are offline", map[string]any{"+or": either}, c.api.ListInstances)
 	if err != nil {
 		return nil, err
 	}

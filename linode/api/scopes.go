@@ -31,11 +31,11 @@ func (c *Client) Scopes() []string {
 // named the scopes: then the first refused call shows it.
 func (c *Client) MayUse(scope string) bool {
 	scopes := c.Scopes()
-	return scopes == nil || covers(scopes, scope)
+	return scopes == nil || coversScope(scopes, scope)
 }
 
-// covers reports whether scopes include one: * includes all, and write access includes read access.
-func covers(scopes []string, scope string) bool {
+// coversScope reports whether scopes include one: * includes all, and write access includes read access.
+func coversScope(scopes []string, scope string) bool {
 	thing, access, _ := strings.Cut(scope, ":")
 	return slices.ContainsFunc(scopes, func(have string) bool {
 		return have == "*" || have == scope || have == thing+":*" || access == "read_only" && have == thing+":read_write"

@@ -28,7 +28,7 @@ func TestScopes(t *testing.T) {
 			}
 		})
 	}
-	if !covers([]string{"lke:read_write"}, "lke:read_only") || covers([]string{"lke:read_only"}, "lke:read_write") {
+	if !coversScope([]string{"lke:read_write"}, "lke:read_only") || coversScope([]string{"lke:read_only"}, "lke:read_write") {
 		t.Error("who may write may read, and not the other way")
 	}
 }

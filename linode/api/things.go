@@ -20,18 +20,18 @@ type PlacementGroupSpec = linodego.PlacementGroupCreateOptions
 // Image returns an image by its id, such as linode/debian12 or private/123. Class NotFound
 // where the account has none.
 func (c *Client) Image(ctx context.Context, id string) (Image, error) {
-	return one(ctx, "get image "+id, func(ctx context.Context) (*Image, error) { return c.api.GetImage(ctx, id) })
+	return getOne(ctx, "get image "+id, func(ctx context.Context) (*Image, error) { return c.api.GetImage(ctx, id) })
 }
 
 // PrivateImages returns the account's own images.
 func (c *Client) PrivateImages(ctx context.Context) ([]Image, error) {
-	return matching(ctx, "list private images", map[string]bool{"is_public": false}, c.api.ListImages)
+	return getMatching(ctx, "list private images", map[string]bool{"is_public": false}, c.api.ListImages)
 }
 
 // Firewalls returns the ids of the firewalls that have a label.
 func (c *Client) Firewalls(ctx context.Context, label string) (ids []int, err error) {
 	what := "find firewalls with the label " + label
-	rows, err := matching(ctx, what, map[string]string{"label": label}, c.api.ListFirewalls)
+	rows, err := getMatching(ctx, what, map[string]string{"label": label}, c.api.ListFirewalls)
 	for _, f := range rows {
 		if f.Label == label {
 			ids = append(ids, f.ID)
@@ -42,19 +42,19 @@ func (c *Client) Firewalls(ctx context.Context, label string) (ids []int, err er
 
 // VPCs returns all VPCs with their subnets.
 func (c *Client) VPCs(ctx context.Context) ([]VPC, error) {
-	return all(ctx, "list VPCs", c.api.ListVPCs)
+	return getAll(ctx, "list VPCs", c.api.ListVPCs)
 }
 
 // PlacementGroups returns all placement groups with their members.
 func (c *Client) PlacementGroups(ctx context.Context) ([]PlacementGroup, error) {
-	return all(ctx, "list placement groups", c.api.ListPlacementGroups)
+	return getAll(ctx, "list placement groups", c.api.ListPlacementGroups)
 }
 
 // CreatePlacementGroup makes a placement group. It is sent once: after an error of class
 // Unknown the group may exist, or be made later.
 func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSpec) (PlacementGroup, error) {
 	what := fmt.Sprintf("create placement group %s in %s", spec.Label, spec.Region)
-	made, err := one(ctx, what, func(ctx context.Context) (*PlacementGroup, error) {
+	made, err := getOne(ctx, what, func(ctx context.Context) (*PlacementGroup, error) {
 		return c.api.CreatePlacementGroup(ctx, spec)
 	})
 	if err == nil && made.ID == 0 {
@@ -66,13 +66,13 @@ func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSp
 // DeletePlacementGroup deletes a placement group; one with Linodes in it is refused. One that
 // does not exist is not an error.
 func (c *Client) DeletePlacementGroup(ctx context.Context, id int) error {
-	return ignoreNotFound(do(ctx, fmt.Sprintf("delete placement group %d", id),
+	return ignoreNotFound(callAPI(ctx, fmt.Sprintf("delete placement group %d", id),
 		func(ctx context.Context) error { return c.api.DeletePlacementGroup(ctx, id) }))
 }
 
 // TagInstance replaces the tags of a Linode.
 func (c *Client) TagInstance(ctx context.Context, id int, tags []string) error {
-	return do(ctx, fmt.Sprintf("set the tags of Linode %d", id), func(ctx context.Context) error {
+	return callAPI(ctx, fmt.Sprintf("set the tags of Linode %d", id), func(ctx context.Context) error {
 		_, err := c.api.UpdateInstance(ctx, id, linodego.InstanceUpdateOptions{Tags: &tags})
 		return err
 	})

@@ -34,7 +34,7 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	op := operationOf(req.Context())
-	call := Call{Method: req.Method, Route: route(req.URL.Path), Left: -1}
+	call := Call{Method: req.Method, Route: routeOf(req.URL.Path), Left: -1}
 	call.Optional = req.Context().Value(optionalKey{}) != nil
 	bucket := bucketFor(req)
 	asked := time.Now()
@@ -152,8 +152,8 @@ func (t *transport) signed(req *http.Request) *http.Request {
 // note reads the headers of an answer.
 func (t *transport) note(call *Call, resp *http.Response) {
 	call.Status = resp.StatusCode
-	call.Limit, _ = number(resp.Header, "X-RateLimit-Limit")
-	if left, ok := number(resp.Header, "X-RateLimit-Remaining"); ok {
+	call.Limit, _ = headerNumber(resp.Header, "X-RateLimit-Limit")
+	if left, ok := headerNumber(resp.Header, "X-RateLimit-Remaining"); ok {
 		call.Left = left
 	}
 	if scopes := scopesOf(resp.Header.Get("X-OAuth-Scopes")); len(scopes) > 0 {
@@ -169,7 +169,7 @@ func errorFrom(resp *http.Response, raw []byte) *Error {
 	// distinguish them.
 	if granted := scopesOf(resp.Header.Get("X-OAuth-Scopes")); len(granted) > 0 && e.Status == http.StatusUnauthorized {
 		for _, scope := range scopesOf(resp.Header.Get("X-Accepted-OAuth-Scopes")) {
-			if !covers(granted, scope) {
+			if !coversScope(granted, scope) {
 				e.MissingScope, e.Scopes = scope, granted
 			}
 		}
@@ -185,9 +185,9 @@ func errorFrom(resp *http.Response, raw []byte) *Error {
 
 var numbers = regexp.MustCompile(`/[0-9][0-9a-f-]*`)
 
-// route returns a path of the API without its version and without what makes it
+// routeOf returns a path of the API without its version and without what makes it
 // endless: numbers and slot ids.
-func route(path string) string {
+func routeOf(path string) string {
 	if _, rest, ok := strings.Cut(path, "/"+version+"/"); ok {
 		path = rest
 	}

@@ -212,11 +212,11 @@ func (a *pendingCalls) finish(key string) {
 		}
 	}
 	a.creations = slices.DeleteFunc(a.creations, func(c creation) bool { return c.key == key && c.underway })
-	unsent(a.slots, key)
-	unsent(a.pools, key)
+	forgetUnsent(a.slots, key)
+	forgetUnsent(a.pools, key)
 }
 
-func unsent[K comparable](deletions map[K]deletion, key string) {
+func forgetUnsent[K comparable](deletions map[K]deletion, key string) {
 	for id, d := range deletions {
 		if d.key == key && d.underway {
 			d.underway, d.tries = false, d.tries-1

@@ -148,7 +148,7 @@ func sortedTaints(taints []Taint) []Taint {
 	})
 }
 
-func marked(p Pool) bool { return slices.Contains(comparableTags(p.Tags), Mark) }
+func hasMark(p Pool) bool { return slices.Contains(comparableTags(p.Tags), Mark) }
 
 // correct compares the group's pools with the group, and adds corrections.
 func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {
@@ -168,7 +168,7 @@ func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {
 		if labels := spec.PoolLabels(); tried && len(spec.InPlace) > 0 && !maps.Equal(labels, last.labels) {
 			last.at, last.inARow = time.Time{}, 0
 		}
-		if marked(p) {
+		if hasMark(p) {
 			last.marks = 0
 		}
 		if last.marks >= mostMarks && len(fields) == 1 && fields[0] == mark {

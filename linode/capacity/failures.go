@@ -86,8 +86,8 @@ func (s *input) explain(g *group, old Memory) {
 	}
 }
 
-// forgetFailures forgets the failures that have explained a slot and cannot explain another one, because all existing slots
-// were requested later.
+// forgetFailures forgets the failures that have explained a slot and cannot explain another one, because all existing
+// slots were requested later.
 func (s *input) forgetFailures() {
 	var oldest []time.Time
 	for _, after := range s.memory.notBefore {

@@ -51,7 +51,7 @@ func (s *input) gather(old Memory) []*group {
 	}
 	for _, c := range s.claims {
 		g := at(c.Group.Key())
-		if g.spec.Plan == "" || older(g.youngest, c) < 0 {
+		if g.spec.Plan == "" || compareAge(g.youngest, c) < 0 {
 			g.spec, g.youngest = c.Group, c
 		}
 		switch {
@@ -93,7 +93,7 @@ func (s *input) gather(old Memory) []*group {
 }
 
 func (g *group) sort() {
-	slices.SortFunc(g.demand, older)
+	slices.SortFunc(g.demand, compareAge)
 	slices.SortFunc(g.pools, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
 	for _, slots := range [][]Slot{g.ready, g.empty, g.inhabited} {
 		slices.SortFunc(slots, func(a, b Slot) int { return cmp.Compare(a.ID, b.ID) })
@@ -124,7 +124,9 @@ func (s *input) groupKey(p Pool, groups map[string]*group) string {
 	return ""
 }
 
-func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) }
+func compareAge(a, b Claim) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID))
+}
 
 // place adds one slot of a pool to the group.
 func (g *group) place(s *input, p Pool, slot Slot) {
@@ -173,15 +175,15 @@ func (g *group) place(s *input, p Pool, slot Slot) {
 // remember records since when slots are unowned and without an instance.
 func (g *group) remember(old Memory, memory *Memory, now time.Time) {
 	for _, s := range slices.Concat(g.ready, g.empty, g.inhabited, g.deleting) {
-		memory.unownedSince[s.ID] = earlier(old.unownedSince, s.ID, now)
+		memory.unownedSince[s.ID] = sinceOr(old.unownedSince, s.ID, now)
 		if s.Instance == 0 {
-			memory.emptySince[s.ID] = earlier(old.emptySince, s.ID, now)
+			memory.emptySince[s.ID] = sinceOr(old.emptySince, s.ID, now)
 			memory.ended[s.ID] = old.ended[s.ID]
 		}
 	}
 }
 
-func earlier(since map[string]time.Time, id string, now time.Time) time.Time {
+func sinceOr(since map[string]time.Time, id string, now time.Time) time.Time {
 	if t, ok := since[id]; ok {
 		return t
 	}

@@ -22,14 +22,14 @@ func (h hidden) next(n int, timeout time.Duration, now time.Time) hidden {
 		since = append(since, now)
 	}
 	for len(since) > n {
-		i := min(overdue(since, timeout, now), len(since)-1)
+		i := min(countOverdue(since, timeout, now), len(since)-1)
 		since = slices.Delete(since, i, i+1)
 	}
-	return hidden{since: since, ended: min(h.ended, overdue(since, timeout, now))}
+	return hidden{since: since, ended: min(h.ended, countOverdue(since, timeout, now))}
 }
 
-// overdue returns how many of the slots were not listed in time and are given up.
-func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
+// countOverdue returns how many of the slots were not listed in time and are given up.
+func countOverdue(since []time.Time, timeout time.Duration, now time.Time) int {
 	n := 0
 	for n < len(since) && now.Sub(since[n]) >= timeout {
 		n++
@@ -60,7 +60,7 @@ func (s *input) rememberHidden(old Memory) {
 
 // overdue returns how many hidden slots of a pool are overdue; fresh returns how many are not.
 func (s *input) overdue(p Pool) int {
-	return overdue(s.memory.hidden[p.ID].since, s.policy.SlotTimeout, s.now)
+	return countOverdue(s.memory.hidden[p.ID].since, s.policy.SlotTimeout, s.now)
 }
 
 func (s *input) fresh(p Pool) int { return p.hidden() - s.overdue(p) }

@@ -90,7 +90,7 @@ func (s *input) reportUnowned(d *Decision, old Memory) {
 			if _, owned := s.owner[slot.Instance]; owned || slot.Instance == 0 {
 				continue
 			}
-			if s.memory.unownedSince[slot.ID] = earlier(old.unownedSince, slot.ID, s.now); s.now.Sub(
+			if s.memory.unownedSince[slot.ID] = sinceOr(old.unownedSince, slot.ID, s.now); s.now.Sub(
 				s.memory.unownedSince[slot.ID]) >= s.policy.Keep && s.memory.report(old, slot.ID) {
 				d.Kept = append(d.Kept, Kept{
 					Pool: p.ID, Plan: p.Plan, Slot: slot.ID, Instance: slot.Instance, NodePool: p.NodePool,

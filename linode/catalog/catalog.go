@@ -146,8 +146,8 @@ func (c *Catalog) limit(row Availability) {
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // Stricter returns the catalog that evaluates a change from one catalog to another: the facts of the previous one,
-// and those that only the new one has. The higher of two prices counts, and a price that only the new one has is unknown:
-// nothing that the change is evaluated with has confirmed it.
+// and those that only the new one has. The higher of two prices counts, and a price that only the new one has is
+// unknown: nothing that the change is evaluated with has confirmed it.
 func Stricter(before, after *Catalog) (*Catalog, error) {
 	known := map[string]bool{}
 	var plans []Plan
@@ -161,11 +161,11 @@ func Stricter(before, after *Catalog) (*Catalog, error) {
 		case !still:
 			now = p
 		}
-		p.Price = dearer(old.Price, now.Price)
+		p.Price = dearerPrice(old.Price, now.Price)
 		regions := map[string]Price{}
 		for _, of := range []RegionPrices{old.RegionPrices, now.RegionPrices} {
 			for region := range of {
-				regions[region] = dearer(old.in(region), now.in(region))
+				regions[region] = dearerPrice(old.in(region), now.in(region))
 			}
 		}
 		p.RegionPrices = regions
@@ -186,8 +186,8 @@ func Stricter(before, after *Catalog) (*Catalog, error) {
 	return New(after.date, after.source, plans, regions, append(before.Availability(), after.Availability()...))
 }
 
-// dearer returns the higher of two prices; unknown if one of them is.
-func dearer(before, after Price) Price {
+// dearerPrice returns the higher of two prices; unknown if one of them is.
+func dearerPrice(before, after Price) Price {
 	if !before.Known() || after.Known() && before.PerMonth() > after.PerMonth() {
 		return before
 	}

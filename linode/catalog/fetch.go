@@ -23,15 +23,15 @@ const (
 // is.
 func Fetch(ctx context.Context, client *http.Client, baseURL string) (*Catalog, error) {
 	f := fetcher{client: client, base: strings.TrimRight(baseURL, "/")}
-	plans, err := all[Plan](ctx, &f, "/v4/linode/types")
+	plans, err := fetchAll[Plan](ctx, &f, "/v4/linode/types")
 	if err != nil {
 		return nil, err
 	}
-	regions, err := all[Region](ctx, &f, "/v4/regions")
+	regions, err := fetchAll[Region](ctx, &f, "/v4/regions")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := all[Availability](ctx, &f, "/v4/regions/availability")
+	rows, err := fetchAll[Availability](ctx, &f, "/v4/regions/availability")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ type page[T any] struct {
 	Results int `json:"results"`
 }
 
-func all[T any](ctx context.Context, f *fetcher, path string) ([]T, error) {
+func fetchAll[T any](ctx context.Context, f *fetcher, path string) ([]T, error) {
 	var rows []T
 	for n := 1; ; n++ {
 		url := fmt.Sprintf("%s%s?page=%d&page_size=%d", f.base, path, n, pageSize)

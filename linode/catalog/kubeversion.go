@@ -68,10 +68,10 @@ func NewerVersion(a, b string) bool {
 	return ok && alsoOK && v.Compare(w) > 0
 }
 
-// OutdatedVersion reports whether nodes of a version must be replaced if another is set. LKE Enterprise makes
-// nodes of any version that it has: they are replaced by older ones, too, where Git goes back. On the
-// standard tier new nodes have the version of the control plane, regardless of the version that is set: only nodes that are
-// behind are replaced. Of nodes whose version is not known none is.
+// OutdatedVersion reports whether nodes of a version must be replaced if another is set. LKE Enterprise makes nodes
+// of any version that it has: they are replaced by older ones, too, where Git goes back. On the standard tier new
+// nodes have the version of the control plane, regardless of the version that is set: only nodes that are behind are
+// replaced. Of nodes whose version is not known none is.
 func OutdatedVersion(have, want string) bool {
 	v, ok := ParseVersion(have)
 	w, alsoOK := ParseVersion(want)

@@ -5,9 +5,10 @@ import (
 	"io"
 )
 
-// WriteOpenCost writes the hourly price of each plan in each region that runs clusters, as the CSV file that OpenCost's CSV
-// provider reads (opencost, pkg/cloud/provider/csvprovider.go). It finds the plan of a node by its labels for the region and the
-// instance type. Plans without a known price have no row, and are returned: OpenCost has no price for their nodes.
+// WriteOpenCost writes the hourly price of each plan in each region that runs clusters, as the CSV file that
+// OpenCost's CSV provider reads (opencost, pkg/cloud/provider/csvprovider.go). It finds the plan of a node by its
+// labels for the region and the instance type. Plans without a known price have no row, and are returned: OpenCost
+// has no price for their nodes.
 func (c *Catalog) WriteOpenCost(w io.Writer) (unpriced []string, err error) {
 	out := csv.NewWriter(w)
 	out.Write([]string{"EndTimestamp", "InstanceID", "Region", "AssetClass", "InstanceIDField", "InstanceType",

@@ -64,9 +64,9 @@ type reader struct {
 func (s *reader) line(n int, text string) error {
 	if !s.begun {
 		s.begun = true
-		return header(text)
+		return checkHeader(text)
 	}
-	words, err := split(text)
+	words, err := splitFields(text)
 	if err != nil || len(words) == 0 {
 		return err
 	}
@@ -77,10 +77,10 @@ func (s *reader) line(n int, text string) error {
 	switch kind := words[0].value; kind {
 	case "date":
 		s.date = subject
-		return none(fields)
+		return noFields(fields)
 	case "source":
 		s.source = subject
-		return none(fields)
+		return noFields(fields)
 	case "region":
 		return s.region(subject, fields)
 	case "plan":
@@ -92,7 +92,7 @@ func (s *reader) line(n int, text string) error {
 	}
 }
 
-func header(text string) error {
+func checkHeader(text string) error {
 	name, rest, _ := strings.Cut(text, " ")
 	if name != magic {
 		return fmt.Errorf("not a catalog snapshot: want a first line %q", fmt.Sprintf("%s %d", magic, version))
@@ -179,7 +179,7 @@ func (f pair) count() (int, error) {
 	return int(n), nil
 }
 
-func none(fields []pair) error {
+func noFields(fields []pair) error {
 	if len(fields) > 0 {
 		return fields[0].unknown()
 	}
@@ -188,8 +188,8 @@ func none(fields []pair) error {
 
 var errWord = errors.New("want key=value, with quotes around a value that has spaces")
 
-// split takes a line apart at its spaces, quoted values in one piece.
-func split(text string) ([]pair, error) {
+// splitFields takes a line apart at its spaces, quoted values in one piece.
+func splitFields(text string) ([]pair, error) {
 	var words []pair
 	for text = strings.TrimSpace(text); text != "" && text[0] != '#'; text = strings.TrimLeft(text, " ") {
 		var f pair

@@ -32,10 +32,10 @@ func (c *Catalog) MarshalText() ([]byte, error) {
 	fmt.Fprintf(&b, "%s %d\n", magic, version)
 	b.WriteString("# Plans, regions and prices of Linode's public API; prices are US dollars, hourly/monthly; ? is not known.\n")
 	if c.date != "" {
-		fmt.Fprintf(&b, "date %s\n", quote(c.date))
+		fmt.Fprintf(&b, "date %s\n", quoteField(c.date))
 	}
 	if c.source != "" {
-		fmt.Fprintf(&b, "source %s\n", quote(c.source))
+		fmt.Fprintf(&b, "source %s\n", quoteField(c.source))
 	}
 	b.WriteByte('\n')
 	for _, r := range c.regions {
@@ -48,7 +48,7 @@ func (c *Catalog) MarshalText() ([]byte, error) {
 		b.WriteString("plan " + p.ID)
 		writeFacts(&b, p.facts())
 		for _, region := range slices.Sorted(maps.Keys(p.RegionPrices)) {
-			field(&b, "price@"+region, p.RegionPrices[region].String())
+			writeField(&b, "price@"+region, p.RegionPrices[region].String())
 		}
 		b.WriteByte('\n')
 	}
@@ -85,16 +85,16 @@ func writeFacts(b *bytes.Buffer, facts []fact) {
 	for _, f := range facts {
 		switch at := f.at.(type) {
 		case *string:
-			field(b, f.key, *at)
+			writeField(b, f.key, *at)
 		case *int:
 			if *at != 0 {
-				field(b, f.key, strconv.Itoa(*at))
+				writeField(b, f.key, strconv.Itoa(*at))
 			}
 		case *Price:
-			field(b, f.key, at.String())
+			writeField(b, f.key, at.String())
 		case *[]string:
 			for _, value := range *at {
-				field(b, f.key, value)
+				writeField(b, f.key, value)
 			}
 		}
 	}
@@ -110,18 +110,18 @@ func writeLimited(b *bytes.Buffer, plan string, regions map[string]bool) {
 		}
 	}
 	b.WriteString("limited " + plan)
-	field(b, "sold", strings.Join(sold, ","))
-	field(b, "withheld", strings.Join(withheld, ","))
+	writeField(b, "sold", strings.Join(sold, ","))
+	writeField(b, "withheld", strings.Join(withheld, ","))
 	b.WriteByte('\n')
 }
 
-func field(b *bytes.Buffer, key, value string) {
+func writeField(b *bytes.Buffer, key, value string) {
 	if value != "" {
-		b.WriteString(" " + key + "=" + quote(value))
+		b.WriteString(" " + key + "=" + quoteField(value))
 	}
 }
 
-func quote(s string) string {
+func quoteField(s string) string {
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"\\`#", r) }
 	if strings.ContainsFunc(s, odd) {
 		return strconv.Quote(s)

@@ -90,8 +90,8 @@ func (t Template) next(nc *karpv1.NodeClaim) (*karpv1.NodeClaim, record) {
 	values.Hash = stamp
 	if created {
 		values.Hash = t.hash
-		values.Labels = restated(values.Labels, template.Labels)
-		values.Annotations = restated(values.Annotations, template.Annotations)
+		values.Labels = restateEntries(values.Labels, template.Labels)
+		values.Annotations = restateEntries(values.Annotations, template.Annotations)
 	}
 	metav1.SetMetaDataAnnotation(&next.ObjectMeta, AnnotationValues, values.encode())
 	if values.empty() {
@@ -107,12 +107,12 @@ func (t Template) next(nc *karpv1.NodeClaim) (*karpv1.NodeClaim, record) {
 // not set.
 func (t Template) apply(meta *metav1.ObjectMeta, entries record) {
 	template := t.pool.Spec.Template
-	meta.Labels = replaced(meta.Labels, restated(entries.Labels, template.Labels))
-	meta.Annotations = replaced(meta.Annotations, restated(entries.Annotations, template.Annotations))
+	meta.Labels = replaceValues(meta.Labels, restateEntries(entries.Labels, template.Labels))
+	meta.Annotations = replaceValues(meta.Annotations, restateEntries(entries.Annotations, template.Annotations))
 }
 
-// restated returns the entries with the values of the template.
-func restated(entries map[string]*string, values map[string]string) (now map[string]*string) {
+// restateEntries returns the entries with the values of the template.
+func restateEntries(entries map[string]*string, values map[string]string) (now map[string]*string) {
 	for key := range entries {
 		now = withEntry(now, key, values)
 	}

@@ -140,14 +140,14 @@ func (t Template) created(stamp string, recorded record, labels, annotations map
 // hashWith is Karpenter's hash of a pool's template with recorded values.
 func hashWith(pool *karpv1.NodePool, values record) string {
 	with := &karpv1.NodePool{Spec: karpv1.NodePoolSpec{Template: pool.Spec.Template}}
-	with.Spec.Template.Labels = replaced(pool.Spec.Template.Labels, values.Labels)
-	with.Spec.Template.Annotations = replaced(pool.Spec.Template.Annotations, values.Annotations)
+	with.Spec.Template.Labels = replaceValues(pool.Spec.Template.Labels, values.Labels)
+	with.Spec.Template.Annotations = replaceValues(pool.Spec.Template.Annotations, values.Annotations)
 	return with.Hash()
 }
 
-// replaced returns a map with recorded values. A map without elements has another hash than none: templates that are
-// compiled have none.
-func replaced(current map[string]string, values map[string]*string) map[string]string {
+// replaceValues returns a map with recorded values. A map without elements has another hash than none: templates that
+// are compiled have none.
+func replaceValues(current map[string]string, values map[string]*string) map[string]string {
 	if len(values) == 0 {
 		return current
 	}

@@ -77,15 +77,15 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	if wrong, ok := errors.AsType[*notThere](err); ok {
 		return wrong.Error()
 	}
-	if err != nil && !known(class) {
+	if err != nil && !referencesResolved(class) {
 		return "its references could not be resolved yet: " + err.Error()
 	}
 	return "" // the last results stay valid while Linode does not answer
 }
 
-// known reports whether the current references of a class are resolved: a machine that is created from earlier
-// references would count as a machine of the new class.
-func known(class *linodev1alpha1.LinodeNodeClass) bool {
+// referencesResolved reports whether the current references of a class are resolved: a machine that is created from
+// earlier references would count as a machine of the new class.
+func referencesResolved(class *linodev1alpha1.LinodeNodeClass) bool {
 	spec, found := class.Spec, class.Status.Selected
 	by := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
 	if found == nil || found.By != by || by.Image == "" && found.Image != spec.Image {
@@ -142,7 +142,7 @@ type notThere struct{ field, text string }
 
 func (n *notThere) Error() string { return "spec." + n.field + ": " + n.text }
 
-func lacks(field, format string, args ...any) error {
+func missingError(field, format string, args ...any) error {
 	return &notThere{field, fmt.Sprintf(format, args...)}
 }
 
@@ -175,7 +175,7 @@ func (f *finder) image(ctx context.Context) error {
 		image, err := f.account.Image(ctx, f.spec.Image)
 		switch {
 		case api.ClassOf(err) == api.ClassNotFound:
-			return lacks("image", "image %s does not exist; list the images in Cloud Manager or with GET /v4/images",
+			return missingError("image", "image %s does not exist; list the images in Cloud Manager or with GET /v4/images",
 				f.spec.Image)
 		case err != nil:
 			return err
@@ -192,7 +192,7 @@ func (f *finder) image(ctx context.Context) error {
 		return i.IsPublic || i.Label != by && !slices.Contains(i.Tags, by) || f.bootable("", i) != nil
 	})
 	if len(images) == 0 {
-		return lacks("select.image", "the account has no private image with the label or tag %q that is available "+
+		return missingError("select.image", "the account has no private image with the label or tag %q that is available "+
 			"in %s and has cloud-init", by, f.region)
 	}
 	if slices.ContainsFunc(images, func(i api.Image) bool { return i.ID == f.found.Image }) {
@@ -210,11 +210,11 @@ func (c *Classes) bootable(field string, i api.Image) error {
 	here := func(r linodego.ImageRegion) bool { return r.Region == c.region }
 	switch {
 	case !slices.Contains(i.Capabilities, "cloud-init"):
-		return lacks(field, "image %s has no cloud-init, which a machine needs to join", i.ID)
+		return missingError(field, "image %s has no cloud-init, which a machine needs to join", i.ID)
 	case i.Status != "available":
-		return lacks(field, "image %s is %s, not available", i.ID, i.Status)
+		return missingError(field, "image %s is %s, not available", i.ID, i.Status)
 	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, here):
-		return lacks(field, "image %s is not in %s; replicate it there", i.ID, c.region)
+		return missingError(field, "image %s is not in %s; replicate it there", i.ID, c.region)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (f *finder) firewall(ctx context.Context) error {
 		}
 		err := f.account.Firewall(ctx, f.found.FirewallID)
 		if api.ClassOf(err) == api.ClassNotFound {
-			return lacks("firewallID", "the account has no firewall %d; correct the ID or create the firewall",
+			return missingError("firewallID", "the account has no firewall %d; correct the ID or create the firewall",
 				f.found.FirewallID)
 		}
 		return err
@@ -237,7 +237,7 @@ func (f *finder) firewall(ctx context.Context) error {
 		return err
 	}
 	if len(ids) != 1 {
-		return lacks("select.firewall", "the account has %d firewalls with the label %q; exactly one is "+
+		return missingError("select.firewall", "the account has %d firewalls with the label %q; exactly one is "+
 			"required", len(ids), f.found.By.Firewall)
 	}
 	f.found.FirewallID = ids[0]
@@ -264,10 +264,10 @@ func (f *finder) vpc(ctx context.Context) error {
 				return nil
 			}
 		}
-		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label,
+		return missingError("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label,
 			oneOf(subnet, f.found.By.Subnet), subnetsOf(v))
 	}
-	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, f.found.By.VPC), f.region)
+	return missingError("vpcID", "the account has no VPC %s in %s", oneOf(id, f.found.By.VPC), f.region)
 }
 
 // groupSize is how many Linodes a placement group can have.
@@ -291,7 +291,7 @@ func (f *finder) group(ctx context.Context) error {
 			return nil
 		}
 	}
-	return lacks("placementGroup", "the account has no placement group %s in %s", oneOf(id, f.found.By.PlacementGroup),
+	return missingError("placementGroup", "the account has no placement group %s in %s", oneOf(id, f.found.By.PlacementGroup),
 		f.region)
 }
 

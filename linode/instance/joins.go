@@ -71,12 +71,12 @@ func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string
 	text := bytes.TrimSpace(secret.Data["userData"])
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", lacks("bootstrap.userDataSecret", "Secret %s does not exist; create it with the template under "+
+		return "", missingError("bootstrap.userDataSecret", "Secret %s does not exist; create it with the template under "+
 			"userData", key)
 	case err != nil:
 		return "", fmt.Errorf("read the template of the user data: %w", err)
 	case len(text) == 0:
-		return "", lacks("bootstrap.userDataSecret", "Secret %s has nothing under userData; put the template there", key)
+		return "", missingError("bootstrap.userDataSecret", "Secret %s has nothing under userData; put the template there", key)
 	}
 	return string(text) + "\n", nil
 }

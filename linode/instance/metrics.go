@@ -47,8 +47,8 @@ var undeleted = []string{
 	changedMarks,
 }
 
-// countMachines counts the machines of each plan type in a cluster. A Linode belongs to the claim from which its label is
-// made, even before it is stored on the claim.
+// countMachines counts the machines of each plan type in a cluster. A Linode belongs to the claim from which its
+// label is made, even before it is stored on the claim.
 func countMachines(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodeclaim.Rows {
 	rows := nodeclaim.Rows{}
 	labels, owned := map[string]bool{}, map[int]bool{}

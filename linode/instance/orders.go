@@ -40,7 +40,7 @@ func NewOrders(c client.Client, shown Shown) *Orders {
 }
 
 // Known implements linode.Orders: the references of the class must be resolved.
-func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return known(class) }
+func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return referencesResolved(class) }
 
 // Offer implements linode.Orders. It subtracts what the class's kubelet and disks use, and makes all types
 // unavailable while the placement group is full.
@@ -160,15 +160,15 @@ func (k *offers) typesFor(
 	offered := make([]*cloudprovider.InstanceType, len(types))
 	for n, it := range types {
 		if v.types[it] == nil {
-			v.types[it] = variant(it, is, full)
+			v.types[it] = newVariant(it, is, full)
 		}
 		offered[n] = v.types[it]
 	}
 	return offered
 }
 
-// variant returns a type as the machines of an order have it. It is always a copy.
-func variant(it *cloudprovider.InstanceType, is Order, hide bool) *cloudprovider.InstanceType {
+// newVariant returns a type as the machines of an order have it. It is always a copy.
+func newVariant(it *cloudprovider.InstanceType, is Order, hide bool) *cloudprovider.InstanceType {
 	disks := instancetype.Disks{System: is.BootMiB, Swap: is.SwapMiB}
 	with := instancetype.Variant(it, disks, ptr.Deref(is.Kubelet, linodev1alpha1.KubeletConfiguration{}))
 	if hide {

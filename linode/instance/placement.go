@@ -194,21 +194,23 @@ const (
 // Unverified: that 31 characters are not too many. The API's specification names no limit; Cloud Manager has taken
 // 32.
 func Label(cluster string, of PoolGroup) string {
-	return beginning(cluster) + digits(cluster+"\n"+of.Pool+"\n"+of.Policy, digitsOfGroup)
+	return labelPrefix(cluster) + digestDigits(cluster+"\n"+of.Pool+"\n"+of.Policy, digitsOfGroup)
 }
 
 // isLabelOf reports whether Label can have created a label for a cluster.
 func isLabelOf(cluster, label string) bool {
-	rest, ok := strings.CutPrefix(label, beginning(cluster))
+	rest, ok := strings.CutPrefix(label, labelPrefix(cluster))
 	if _, err := hex.DecodeString(rest); err != nil {
 		return false
 	}
 	return ok && len(rest) == digitsOfGroup && rest == strings.ToLower(rest)
 }
 
-func beginning(cluster string) string { return "lkeplan-" + digits(cluster, digitsOfCluster) + "-" }
+func labelPrefix(cluster string) string {
+	return "lkeplan-" + digestDigits(cluster, digitsOfCluster) + "-"
+}
 
-func digits(of string, n int) string {
+func digestDigits(of string, n int) string {
 	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:])[:n]
 }
@@ -247,7 +249,7 @@ func (g *placementGroups) Sweep(ctx context.Context) error {
 		labels[Label(g.cfg.Cluster, of)] = true
 	}
 	var due []api.PlacementGroup
-	g.unneeded, due = surplus(g.unneeded, g.shown, labels, g.cfg.Keep, time.Now())
+	g.unneeded, due = surplusGroups(g.unneeded, g.shown, labels, g.cfg.Keep, time.Now())
 	for _, p := range due {
 		if err := g.cfg.Linode.DeletePlacementGroup(ctx, p.ID); err != nil {
 			g.cfg.Log.Warn("placement group not deleted", "id", p.ID, "label", p.Label, "error", err)
@@ -259,9 +261,9 @@ func (g *placementGroups) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// surplus returns since when each group has been empty and not needed, and the groups that can be deleted for that.
-// If several have the same label, the first one is the one that is needed.
-func surplus(
+// surplusGroups returns since when each group has been empty and not needed, and the groups that can be deleted for
+// that. If several have the same label, the first one is the one that is needed.
+func surplusGroups(
 	since map[int]time.Time, all []api.PlacementGroup, needed map[string]bool, keep time.Duration, now time.Time,
 ) (next map[int]time.Time, due []api.PlacementGroup) {
 	next = map[int]time.Time{}

@@ -53,9 +53,9 @@ func (i *Machines) tag(ctx context.Context, nc *karpv1.NodeClaim, shown []api.In
 }
 
 // sameTags compares tags as sets. The API ignores their case.
-func sameTags(a, b []string) bool { return folded(a).Equal(folded(b)) }
+func sameTags(a, b []string) bool { return foldTags(a).Equal(foldTags(b)) }
 
-func folded(tags []string) sets.Set[string] {
+func foldTags(tags []string) sets.Set[string] {
 	all := sets.New[string]()
 	for _, t := range tags {
 		all.Insert(strings.ToLower(t))

@@ -24,8 +24,8 @@ const ResourceGPU corev1.ResourceName = schemas.GPU
 // Unverified: that it does so on LKE.
 const ResourceVPU corev1.ResourceName = schemas.VPU
 
-// describe describes a plan type to Karpenter.
-func describe(
+// newInstanceType describes a plan type to Karpenter.
+func newInstanceType(
 	plan catalog.Plan, r catalog.NodeResources, region string, price catalog.Price, available bool,
 ) *cloudprovider.InstanceType {
 	capacity, overhead := nodeResources(plan, r)
@@ -116,9 +116,9 @@ const (
 	smallEnterpriseMiB    = 8192
 )
 
-// expected returns what a node of a plan type reports of itself at least, as far as
+// expectedResources returns what a node of a plan type reports of itself at least, as far as
 // the price list tells.
-func expected(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
+func expectedResources(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
 	r, percent := plan.Reported(), int64(memoryMargin)
 	if tier.LKE() == catalog.Enterprise && plan.MemoryMiB <= smallEnterpriseMiB {
 		percent = smallEnterpriseMargin
@@ -132,7 +132,7 @@ func expected(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
 // Capacity returns what a node of a plan type has at least, as far as the price list
 // tells.
 func Capacity(plan catalog.Plan, tier catalog.Tier) corev1.ResourceList {
-	capacity, _ := nodeResources(plan, expected(plan, tier))
+	capacity, _ := nodeResources(plan, expectedResources(plan, tier))
 	return capacity
 }
 

@@ -64,7 +64,7 @@ func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	reports := resourcesOf(node.Status)
-	if plan != "" && !o.types.Record(plan, minor(node.Status.NodeInfo.KubeletVersion), reports) {
+	if plan != "" && !o.types.Record(plan, minorVersion(node.Status.NodeInfo.KubeletVersion), reports) {
 		log.FromContext(ctx).Info("a node reports a size that its plan type cannot have; plans use the price "+
 			"list", "node", node.Name,
 			"plan", plan, "memory", reports.Capacity.MemoryBytes, "storage", reports.Capacity.EphemeralBytes)
@@ -100,9 +100,9 @@ func resourcesOf(status corev1.NodeStatus) catalog.NodeResources {
 	return catalog.NodeResources{Capacity: read(status.Capacity), Allocatable: read(status.Allocatable)}
 }
 
-// minor returns the minor version of Kubernetes in the forms that LKE and kubelets
+// minorVersion returns the minor version of Kubernetes in the forms that LKE and kubelets
 // write: 1.33 of 1.33, v1.33.4 and v1.33.4+lke2.
-func minor(version string) string {
+func minorVersion(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	second, _, _ := strings.Cut(rest, ".")
 	return major + "." + second

@@ -102,8 +102,8 @@ type Repriced struct {
 	Was, Now catalog.Price
 }
 
-// Refresh takes over newer facts, and returns the plan types whose price has changed, by name. Plan types that are no longer in
-// them stay, without an available offering: nodes of them may still run.
+// Refresh takes over newer facts, and returns the plan types whose price has changed, by name. Plan types that are no
+// longer in them stay, without an available offering: nodes of them may still run.
 func (t *Set) Refresh(facts *catalog.Catalog) (repriced []Repriced) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -453,14 +453,14 @@ func (t *Set) available(plan string) bool {
 }
 
 func (t *Set) build(id string, available bool) *cloudprovider.InstanceType {
-	return describe(t.plans[id], t.resources(id), t.region, t.price(id), available)
+	return newInstanceType(t.plans[id], t.resources(id), t.region, t.price(id), available)
 }
 
 // SetVersion sets the version of Kubernetes that new nodes have.
 func (t *Set) SetVersion(version string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.version = minor(version)
+	t.version = minorVersion(version)
 	if len(t.reported) > 0 {
 		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
 	}
@@ -475,7 +475,7 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, known := t.plans[plan]
-	if !known || !believable(reports, p, t.tier) {
+	if !known || !isBelievable(reports, p, t.tier) {
 		return false
 	}
 	at := observation{plan, version}
@@ -491,12 +491,12 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	return true
 }
 
-// believable reports whether a node of a plan type can have what it reports: no more than the
+// isBelievable reports whether a node of a plan type can have what it reports: no more than the
 // plan, and no more for pods than in all. Firmware, kernel and file system take less than a
 // fifth of memory and disk; what an image's own kubelet reserves of them is taken for less than
 // half.
-func believable(reports catalog.NodeResources, plan catalog.Plan, tier catalog.Tier) bool {
-	all, free, promise := reports.Capacity, reports.Allocatable, expected(plan, tier)
+func isBelievable(reports catalog.NodeResources, plan catalog.Plan, tier catalog.Tier) bool {
+	all, free, promise := reports.Capacity, reports.Allocatable, expectedResources(plan, tier)
 	within := func(has, promised, percent, most int64) bool { return has >= promised*percent/100 && has <= most }
 	return within(all.MemoryBytes, promise.Capacity.MemoryBytes, 80, int64(plan.MemoryMiB)<<20) &&
 		(plan.DiskMiB == 0 || within(all.EphemeralBytes, promise.Capacity.EphemeralBytes, 80, int64(plan.DiskMiB)<<20)) &&
@@ -509,7 +509,7 @@ func believable(reports catalog.NodeResources, plan catalog.Plan, tier catalog.T
 // what the price list promises, or less where nodes of other versions report
 // less.
 func (t *Set) resources(id string) catalog.NodeResources {
-	promise := expected(t.plans[id], t.tier)
+	promise := expectedResources(t.plans[id], t.tier)
 	if reports, ok := t.reported[observation{id, t.version}]; ok {
 		for _, pair := range [][2]*catalog.Resources{
 			{&promise.Capacity, &reports.Capacity}, {&promise.Allocatable, &reports.Allocatable},

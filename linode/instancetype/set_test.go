@@ -194,7 +194,7 @@ func TestNodeReportsAreRead(t *testing.T) {
 		t.Error(diff)
 	}
 	for version, want := range map[string]string{"1.33": "1.33", "v1.33.4": "1.33", "v1.33.4+lke2": "1.33"} {
-		if got := minor(version); got != want {
+		if got := minorVersion(version); got != want {
 			t.Errorf("minor(%q) = %q", version, got)
 		}
 	}

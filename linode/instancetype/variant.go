@@ -25,7 +25,7 @@ func Variant(
 	with := &cloudprovider.InstanceType{
 		Name: it.Name, Requirements: it.Requirements, Offerings: it.Offerings, Capacity: it.Capacity.DeepCopy(),
 		Overhead: &cloudprovider.InstanceTypeOverhead{
-			KubeReserved: reserved(k.KubeReserved), SystemReserved: reserved(k.SystemReserved),
+			KubeReserved: reservedResources(k.KubeReserved), SystemReserved: reservedResources(k.SystemReserved),
 			EvictionThreshold: it.Overhead.EvictionThreshold.DeepCopy(),
 		},
 	}
@@ -40,7 +40,7 @@ func Variant(
 	for signal, of := range map[string]corev1.ResourceName{
 		"memory.available": corev1.ResourceMemory, "nodefs.available": corev1.ResourceEphemeralStorage,
 	} {
-		if held, ok := threshold(k.EvictionHard[signal], with.Capacity[of]); ok {
+		if held, ok := readThreshold(k.EvictionHard[signal], with.Capacity[of]); ok {
 			with.Overhead.EvictionThreshold[of] = held
 		}
 	}
@@ -71,7 +71,7 @@ func mostPods(it *cloudprovider.InstanceType, k linodev1alpha1.KubeletConfigurat
 	return most
 }
 
-func reserved(texts map[string]string) corev1.ResourceList {
+func reservedResources(texts map[string]string) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, text := range texts {
 		if q, err := resource.ParseQuantity(text); err == nil && name != "pid" {
@@ -81,8 +81,8 @@ func reserved(texts map[string]string) corev1.ResourceList {
 	return list
 }
 
-// threshold reads a quantity, or a share of what there is: 100Mi or 5%.
-func threshold(text string, of resource.Quantity) (resource.Quantity, bool) {
+// readThreshold reads a quantity, or a share of what there is: 100Mi or 5%.
+func readThreshold(text string, of resource.Quantity) (resource.Quantity, bool) {
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)
 		return *resource.NewQuantity(int64(share/100*float64(of.Value())), resource.BinarySI), err == nil

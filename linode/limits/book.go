@@ -152,11 +152,11 @@ func (b *Book) node(uid string) (node Node, counts bool) {
 // orMore returns a node that may be one or the other: of each resource the larger
 // amount.
 func (n Node) orMore(other Node) Node {
-	n.Sold, n.Reported = larger(n.Sold, other.Sold), larger(n.Reported, other.Reported)
+	n.Sold, n.Reported = largerAmounts(n.Sold, other.Sold), largerAmounts(n.Reported, other.Reported)
 	return n
 }
 
-func larger(a, b Amounts) Amounts {
+func largerAmounts(a, b Amounts) Amounts {
 	most := maps.Clone(a)
 	for resource, amount := range b {
 		most[resource] = max(most[resource], amount)

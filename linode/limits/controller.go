@@ -158,7 +158,7 @@ func (c *Controller) report(
 	cl.Status.ObservedGeneration = cl.Generation
 	cl.Status.Used = amountsOf(used, nil)
 	cl.Status.Room = amountsOf(Room(limit.Max, used), limit.Max)
-	meta.SetStatusCondition(&cl.Status.Conditions, enforced(cl, pools))
+	meta.SetStatusCondition(&cl.Status.Conditions, enforcedCondition(cl, pools))
 	meta.SetStatusCondition(&cl.Status.Conditions, refused.reached(cl.Generation))
 	limitMetrics().set(cl.Name, limit.Max, used, refused.all())
 	if c.announces(cl.UID, refused.all()) {
@@ -170,7 +170,7 @@ func (c *Controller) report(
 	return refused.any, nil
 }
 
-func enforced(cl *lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) metav1.Condition {
+func enforcedCondition(cl *lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) metav1.Condition {
 	var missing []string
 	for _, name := range cl.Spec.NodePools {
 		if !slices.ContainsFunc(pools, func(p karpv1.NodePool) bool { return p.Name == name }) {
@@ -235,7 +235,7 @@ func (c *Controller) refused(
 			}
 			count++
 			if why == "" { // of the cheapest
-				why = describe(refusal, it.Name) + "; pods wait until there is capacity or the limit is raised"
+				why = describeRefusal(refusal, it.Name) + "; pods wait until there is capacity or the limit is raised"
 			}
 		}
 		r.any = r.any || count > 0
@@ -316,7 +316,7 @@ func (c *Controller) refusedFor(
 	for i := range pools {
 		pool := &pools[i]
 		want, ok := instancetype.ForPod(pool, pod)
-		if !ok || len(pool.Spec.Limits) > 0 && !limited(*pool) {
+		if !ok || len(pool.Spec.Limits) > 0 && !hasLimits(*pool) {
 			continue
 		}
 		fit := instancetype.Candidates(c.enforcer.types.List(), want, requests)
@@ -356,7 +356,7 @@ func (e *Enforcer) RefusedBeside(
 			return "", false
 		}
 		if why == "" {
-			why = planned.describe(refusal, it.Name) + "; " + fits(slices.Collect(tally.Refusals(e.wish(pool, it))))
+			why = planned.describe(refusal, it.Name) + "; " + neededAmounts(slices.Collect(tally.Refusals(e.wish(pool, it))))
 		}
 	}
 	return why, why != ""
@@ -365,11 +365,11 @@ func (e *Enforcer) RefusedBeside(
 // describe says which limit refuses a plan type: what is used, what is planned, and for whom.
 func (p Planned) describe(r Refusal, plan string) string {
 	if p.Standing == nil {
-		return describe(r, plan)
+		return describeRefusal(r, plan)
 	}
 	used := p.Standing.one(r.Limit.Name, r.Limit.Own).Used()[r.Resource]
 	if used >= r.Used {
-		return describe(r, plan)
+		return describeRefusal(r, plan)
 	}
 	most := r.Limit.Max[r.Resource]
 	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s (in use %s; planned for %s: %s; left %s)",
@@ -381,8 +381,8 @@ func (p Planned) describe(r Refusal, plan string) string {
 	return text + fmt.Sprintf("; the node needs %s", inUnits(r.Resource, r.Wanted))
 }
 
-// fits says what the limits would have to allow for one more node.
-func fits(refusals []Refusal) string {
+// neededAmounts says what the limits would have to allow for one more node.
+func neededAmounts(refusals []Refusal) string {
 	var texts, others []string
 	for _, r := range refusals {
 		wanted := r.Used + r.Wanted

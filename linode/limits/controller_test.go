@@ -177,7 +177,7 @@ func TestAmountsAreRoundedDown(t *testing.T) {
 		{"cpu", "1E", 1<<63 - 1}, {"memory", "100E", 1<<63 - 1},
 	}
 	for _, tt := range tests {
-		if got := amount(corev1.ResourceName(tt.name), resource.MustParse(tt.quantity)); got != tt.want {
+		if got := wholeAmount(corev1.ResourceName(tt.name), resource.MustParse(tt.quantity)); got != tt.want {
 			t.Errorf("amount(%s, %s) = %d, want %d", tt.name, tt.quantity, got, tt.want)
 		}
 	}

@@ -83,7 +83,7 @@ func (e *Enforcer) Reserve(
 	e.count()
 	if !ok {
 		refusals().WithLabelValues(kindOf(refusal.Limit), refusal.Limit.Name).Inc()
-		return nil, cloudprovider.NewInsufficientCapacityError(errors.New(describe(refusal, fit[0].Name)))
+		return nil, cloudprovider.NewInsufficientCapacityError(errors.New(describeRefusal(refusal, fit[0].Name)))
 	}
 	return fit[chosen], nil
 }
@@ -222,7 +222,7 @@ func (e *Enforcer) claims(ctx context.Context, from client.Reader, opts ...clien
 
 // wish returns a node of a type in a NodePool.
 func (e *Enforcer) wish(pool string, it *cloudprovider.InstanceType) Node {
-	return Node{Pool: pool, Plan: it.Name, Sold: e.sold(it.Name), Reported: reported(it.Capacity)}
+	return Node{Pool: pool, Plan: it.Name, Sold: e.sold(it.Name), Reported: reportedAmounts(it.Capacity)}
 }
 
 // nodeOf returns the node that a NodeClaim has or gets.
@@ -230,7 +230,7 @@ func (e *Enforcer) nodeOf(nc *karpv1.NodeClaim) Node {
 	plan := nodeclaim.PlanOf(nc)
 	n := Node{
 		Pool: nc.Labels[karpv1.NodePoolLabelKey], Plan: plan,
-		Sold: e.sold(plan), Reported: reported(nc.Status.Capacity),
+		Sold: e.sold(plan), Reported: reportedAmounts(nc.Status.Capacity),
 	}
 	if n.Sold == nil { // on no price list: at least the node itself counts
 		n.Sold = n.Reported

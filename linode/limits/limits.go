@@ -186,10 +186,10 @@ func sharedLimit(cl *lkeplanv1alpha1.CapacityLimit) Limit {
 		l.Max[Nodes] = *cl.Spec.Nodes
 	}
 	if cl.Spec.CPU != nil {
-		l.Max[CPU] = amount(corev1.ResourceCPU, *cl.Spec.CPU)
+		l.Max[CPU] = wholeAmount(corev1.ResourceCPU, *cl.Spec.CPU)
 	}
 	if cl.Spec.Memory != nil {
-		l.Max[Memory] = amount(corev1.ResourceMemory, *cl.Spec.Memory)
+		l.Max[Memory] = wholeAmount(corev1.ResourceMemory, *cl.Spec.Memory)
 	}
 	if cl.Spec.MonthlyCost != nil {
 		money, err := catalog.ParseMoney(*cl.Spec.MonthlyCost)
@@ -204,23 +204,23 @@ func sharedLimit(cl *lkeplanv1alpha1.CapacityLimit) Limit {
 func ownLimit(pool *karpv1.NodePool) Limit {
 	l := Limit{Name: pool.Name, Pools: []string{pool.Name}, Max: Amounts{}, Own: true}
 	for name, quantity := range pool.Spec.Limits {
-		l.Max[string(name)] = amount(name, quantity)
+		l.Max[string(name)] = wholeAmount(name, quantity)
 	}
 	return l
 }
 
-// reported returns what a node reports of itself.
-func reported(list corev1.ResourceList) Amounts {
+// reportedAmounts returns what a node reports of itself.
+func reportedAmounts(list corev1.ResourceList) Amounts {
 	amounts := Amounts{Nodes: 1}
 	for name, quantity := range list {
-		amounts[string(name)] = amount(name, quantity)
+		amounts[string(name)] = wholeAmount(name, quantity)
 	}
 	return amounts
 }
 
-// amount returns a quantity in whole units of its resource, rounded down: a limit
+// wholeAmount returns a quantity in whole units of its resource, rounded down: a limit
 // must not grow by its fraction.
-func amount(name corev1.ResourceName, q resource.Quantity) int64 {
+func wholeAmount(name corev1.ResourceName, q resource.Quantity) int64 {
 	if name == corev1.ResourceCPU {
 		if q.CmpInt64(math.MaxInt64/1000) >= 0 {
 			return math.MaxInt64
@@ -257,8 +257,8 @@ func inUnits(name string, n int64) string {
 	return fmt.Sprintf("%d %s", n, name)
 }
 
-// describe says in one sentence which limit refuses a plan type, what it allows and what is used.
-func describe(r Refusal, plan string) string {
+// describeRefusal says in one sentence which limit refuses a plan type, what it allows and what is used.
+func describeRefusal(r Refusal, plan string) string {
 	most := r.Limit.Max[r.Resource]
 	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s",
 		kindOf(r.Limit), r.Limit.Name, plan, inUnits(r.Resource, most))

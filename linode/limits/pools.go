@@ -23,18 +23,18 @@ import (
 // there is no such condition. What a CapacityLimit refuses is a condition of that.
 const ConditionLimitReached = "LimitReached"
 
-// limited reports whether a NodePool has its own limits. One that may have no node at
+// hasLimits reports whether a NodePool has its own limits. One that may have no node at
 // all is not meant to make any.
-func limited(pool karpv1.NodePool) bool {
+func hasLimits(pool karpv1.NodePool) bool {
 	nodes, capped := pool.Spec.Limits[Nodes]
 	return len(pool.Spec.Limits) > 0 && !(capped && nodes.IsZero())
 }
 
 // limitedOrReached reports whether a NodePool has its own limits, or a condition about them.
-func limitedOrReached(pool karpv1.NodePool) bool { return limited(pool) || reached(&pool) }
+func limitedOrReached(pool karpv1.NodePool) bool { return hasLimits(pool) || limitReached(&pool) }
 
-// reached reports whether a NodePool says that it is at its limit.
-func reached(pool *karpv1.NodePool) bool {
+// limitReached reports whether a NodePool says that it is at its limit.
+func limitReached(pool *karpv1.NodePool) bool {
 	return pool.StatusConditions(status.WithObservedOnly()).Get(ConditionLimitReached) != nil
 }
 
@@ -45,7 +45,7 @@ var poolChanges = predicate.Or[client.Object](predicate.GenerationChangedPredica
 	UpdateFunc: func(ev event.UpdateEvent) bool {
 		was, okWas := ev.ObjectOld.(*karpv1.NodePool)
 		is, okIs := ev.ObjectNew.(*karpv1.NodePool)
-		return okWas && okIs && reached(was) && !reached(is)
+		return okWas && okIs && limitReached(was) && !limitReached(is)
 	},
 })
 
@@ -60,7 +60,7 @@ func (c *Controller) ownLimits(
 			continue
 		}
 		var full string
-		if limited(*pool) {
+		if hasLimits(*pool) {
 			fit := instancetype.Candidates(c.enforcer.types.List(), instancetype.RequirementsOf(pool), nil)
 			own := tally.Own(pool.Name)
 			full, _ = c.enforcer.Refused(own, pool.Name, fit)
@@ -79,7 +79,7 @@ func (c *Controller) ownLimits(
 // sayReached writes the condition of a NodePool: with why its limits have no room, or none if that is "".
 func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, full string) error {
 	due := c.announces(stored.UID, full != "")
-	if full == "" && !reached(stored) {
+	if full == "" && !limitReached(stored) {
 		return nil
 	}
 	pool := stored.DeepCopy()

@@ -170,10 +170,10 @@ func (c *Replacements) decide(ctx context.Context, pool *karpv1.NodePool) error 
 	}
 	var errs []error
 	for _, o := range d.Hold {
-		errs = append(errs, c.annotate(ctx, o, hold))
+		errs = append(errs, c.annotate(ctx, o, holdPool))
 	}
 	for _, o := range d.Release {
-		errs = append(errs, c.annotate(ctx, o, release))
+		errs = append(errs, c.annotate(ctx, o, releasePool))
 	}
 	for _, nc := range d.Looked {
 		errs = append(errs, c.annotate(ctx, nc, func(a map[string]string) { delete(a, AnnotationTemplate) }))
@@ -181,11 +181,11 @@ func (c *Replacements) decide(ctx context.Context, pool *karpv1.NodePool) error 
 	return errors.Join(append(errs, c.say(ctx, pool, d))...)
 }
 
-func hold(annotations map[string]string) {
+func holdPool(annotations map[string]string) {
 	annotations[karpv1.DoNotDisruptAnnotationKey], annotations[AnnotationHeld] = "true", heldValue
 }
 
-func release(annotations map[string]string) {
+func releasePool(annotations map[string]string) {
 	delete(annotations, AnnotationHeld)
 	if annotations[karpv1.DoNotDisruptAnnotationKey] == "true" {
 		delete(annotations, karpv1.DoNotDisruptAnnotationKey)

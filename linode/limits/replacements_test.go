@@ -393,7 +393,7 @@ func TestKarpenterKeepsHeldNodes(t *testing.T) {
 			t.Errorf("%s: without being held: %v", name, err)
 		}
 		node.Annotations = map[string]string{}
-		hold(node.Annotations)
+		holdPool(node.Annotations)
 		if err := candidate(); err == nil || !strings.Contains(err.Error(), karpv1.DoNotDisruptAnnotationKey) {
 			t.Errorf("%s: %v", name, err)
 		}

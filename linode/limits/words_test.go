@@ -16,7 +16,7 @@ func TestMemoryIsWrittenInRoundUnits(t *testing.T) {
 		800 * gi: "800Gi", 800*gi + 1: "800.1Gi", 800*gi + gi/10: "800.1Gi", 862986412576: "803.8Gi",
 	} {
 		r := Refusal{Resource: Memory, Used: wanted - 5, Wanted: 5}
-		if got := fits([]Refusal{r}); got != "to create one more such node, raise the limit to "+want+" of memory" {
+		if got := neededAmounts([]Refusal{r}); got != "to create one more such node, raise the limit to "+want+" of memory" {
 			t.Errorf("%d: %s, want %s", wanted, got, want)
 		}
 	}

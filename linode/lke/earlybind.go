@@ -109,7 +109,7 @@ func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 		}
 	}
 	stored := node.DeepCopy()
-	prepare(&node, pool, claim)
+	prepareNode(&node, pool, claim)
 	if err := c.write(ctx, stored, &node); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		// Another client has changed the Node, which causes another event. Until the cache shows that change, each
 		// retry would fail as well.
@@ -136,17 +136,17 @@ func (c *EarlyBinder) write(ctx context.Context, stored, prepared *corev1.Node) 
 	if len(stored.Labels) == 0 || len(stored.Spec.Taints) == 0 {
 		return c.client.Patch(ctx, prepared, nodeclaim.IfUnchanged(stored)) // there is no list to append to
 	}
-	patch, err := additions(stored, prepared)
+	patch, err := taintsPatch(stored, prepared)
 	if err != nil {
 		return err
 	}
 	return c.client.Patch(ctx, prepared, patch)
 }
 
-// additions returns the patch that adds the taints and labels. The API server rejects it if Karpenter has
+// taintsPatch returns the patch that adds the taints and labels. The API server rejects it if Karpenter has
 // registered the Node, or if they were added before and the cache does not show it yet: a taint that was removed
 // since then must not come back.
-func additions(stored, prepared *corev1.Node) (client.Patch, error) {
+func taintsPatch(stored, prepared *corev1.Node) (client.Patch, error) {
 	type operation struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
@@ -240,9 +240,9 @@ func (c *EarlyBinder) claim(ctx context.Context, slot api.Slot) (*karpv1.NodeCla
 	return &list.Items[0], nil
 }
 
-// prepare adds to a joining Node the taints and labels that it must have before a pod lands on it. A Node that was
+// prepareNode adds to a joining Node the taints and labels that it must have before a pod lands on it. A Node that was
 // recreated, or that pods could already use, may have pods, and gets no taint that would evict them.
-func prepare(node *corev1.Node, pool api.Pool, claim *karpv1.NodeClaim) {
+func prepareNode(node *corev1.Node, pool api.Pool, claim *karpv1.NodeClaim) {
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
 	}

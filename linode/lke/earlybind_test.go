@@ -165,7 +165,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 	pool := api.Pool{ID: 1, Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}
 
 	unclaimed := joining()
-	prepare(unclaimed, pool, nil)
+	prepareNode(unclaimed, pool, nil)
 	if diff := cmp.Diff([]string{"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered"},
 		keys(unclaimed)); diff != "" {
 		t.Errorf("taints before the claim is known (-want +got):\n%s", diff)
@@ -176,7 +176,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 
 	claimed := joining()
 	nc := linodetest.NodeClaim("1")
-	prepare(claimed, pool, nc)
+	prepareNode(claimed, pool, nc)
 	want := []string{
 		"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered", "example.com/only",
 		"node.kubernetes.io/x", "example.com/starting",
@@ -191,7 +191,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 	// An agent has done its work and taken its taint away before Karpenter has
 	// registered the node: it must not come back.
 	claimed.Spec.Taints = claimed.Spec.Taints[:4]
-	prepare(claimed, pool, nc)
+	prepareNode(claimed, pool, nc)
 	if diff := cmp.Diff(want[:4], keys(claimed)); diff != "" {
 		t.Errorf("taints after the agent (-want +got):\n%s", diff)
 	}
@@ -226,8 +226,8 @@ func TestNodeOfUnlistedPool(t *testing.T) {
 	ready.Status.Conditions = []corev1.NodeCondition{{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Minute)),
 	}}
-	prepare(ready, ours, nil)
-	prepare(node, ours, nil)
+	prepareNode(ready, ours, nil)
+	prepareNode(node, ours, nil)
 	if len(ready.Spec.Taints) != 0 || len(node.Spec.Taints) != 1 {
 		t.Errorf("ready for a minute: %v; joining: %v", ready.Spec.Taints, node.Spec.Taints)
 	}
@@ -240,7 +240,7 @@ func TestNodeBelongsToKarpenterFromTheStart(t *testing.T) {
 	class := karpv1.NodeClassLabelKey(nc.Spec.NodeClassRef.GroupKind())
 	nc.Labels[class] = "default"
 	node := &corev1.Node{}
-	prepare(node, api.Pool{}, nc)
+	prepareNode(node, api.Pool{}, nc)
 	if class != linodev1alpha1.Group+"/linodenodeclass" || node.Labels[class] != "default" {
 		t.Errorf("the node has no label %s: %v", class, node.Labels)
 	}

@@ -66,12 +66,12 @@ type NodeList interface {
 	Keep(ctx context.Context, name string) error
 }
 
-// policy returns the settings of the decision. Cloud Manager allows 100 nodes in a pool and 250 in a standard
+// decisionPolicy returns the settings of the decision. Cloud Manager allows 100 nodes in a pool and 250 in a standard
 // cluster, and on Enterprise 500 in a pool and any number in a cluster; on standard, the API accepts 1 to 100 in
 // one request.
 //
 // Unverified: all these numbers.
-func policy(t loop.Timing, tier catalog.Tier) capacity.Policy {
+func decisionPolicy(t loop.Timing, tier catalog.Tier) capacity.Policy {
 	p := capacity.Policy{
 		Grace: t.Grace, Keep: t.Keep, SlotTimeout: t.SlotTimeout, Quick: t.Quick, Idle: t.Idle,
 		PoolSize: 100, ClusterSize: 250,
@@ -123,7 +123,7 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 	}
 	cfg.Timing = cfg.Timing.WithDefaults()
 	f := &Syncer{
-		cfg: cfg, policy: policy(cfg.Timing, tier), metrics: newMetrics(),
+		cfg: cfg, policy: decisionPolicy(cfg.Timing, tier), metrics: newMetrics(),
 		loop:   loop.New[capacity.Memory](cfg.Log, cfg.Timing.Gather),
 		events: hint{what: "events", scope: api.ScopeEvents},
 		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},

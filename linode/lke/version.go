@@ -74,8 +74,8 @@ func (w wish) decide() decision {
 	return decision{version: kept}
 }
 
-// firstVersion returns the version of a class that is seen for the first time: the version of its nodes if it has any, for
-// example after a restore or if an older controller did not record it, or else the control plane's.
+// firstVersion returns the version of a class that is seen for the first time: the version of its nodes if it has
+// any, for example after a restore or if an older controller did not record it, or else the control plane's.
 func (w wish) firstVersion() string {
 	newest, ok := catalog.ParseVersion(catalog.NewestVersion(w.nodes...))
 	switch {
@@ -215,7 +215,7 @@ func (u *upgrades) progress(ctx context.Context) ([]upgrading, error) {
 	if time.Since(u.asked) < fresh {
 		return u.pools, nil
 	}
-	pools, err := upgradings(ctx, u.client)
+	pools, err := readUpgrades(ctx, u.client)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (u *upgrades) progress(ctx context.Context) ([]upgrading, error) {
 	return pools, nil
 }
 
-func upgradings(ctx context.Context, c client.Reader) ([]upgrading, error) {
+func readUpgrades(ctx context.Context, c client.Reader) ([]upgrading, error) {
 	var classes linodev1alpha1.LinodeNodeClassList
 	var nodes corev1.NodeList
 	var claims karpv1.NodeClaimList

@@ -51,7 +51,7 @@ func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 	var hold time.Duration
 	var exhausted bool
 	f.loop.Do(func(m *capacity.Memory, now time.Time) {
-		hold, exhausted = m.GrowthFailed(w.Key, failed, outcome(err), now)
+		hold, exhausted = m.GrowthFailed(w.Key, failed, outcomeOf(err), now)
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -95,7 +95,7 @@ func (f *Syncer) raise(ctx context.Context, group capacity.Group, g capacity.Gro
 		_, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count)
 		return err
 	})
-	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Grew(g, outcome(err), now) })
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Grew(g, outcomeOf(err), now) })
 	if err == nil {
 		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", group.Plan, "nodepool", group.NodePool, "count", g.Count)
 	}
@@ -108,15 +108,15 @@ func (f *Syncer) create(ctx context.Context, w capacity.Work, n int) error {
 		pool, err = f.makePool(ctx, w, n)
 		return err
 	})
-	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcome(err), now) })
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcomeOf(err), now) })
 	if err == nil {
 		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
 	}
 	return err
 }
 
-// outcome classifies the error of a call.
-func outcome(err error) capacity.Outcome {
+// outcomeOf classifies the error of a call.
+func outcomeOf(err error) capacity.Outcome {
 	switch api.ClassOf(err) {
 	case api.ClassNone:
 		return capacity.Done
@@ -200,13 +200,13 @@ func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
 	}
 	pools := loop.Each(f.cfg.Log, 8, w.DeletePools, func(pool int) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
-		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
+		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcomeOf(err), now) })
 		f.undeleted(ctx, w.Group.Plan, err, func(p api.Pool, _ api.Slot) bool { return p.ID == pool })
 		return f.deleted("pool", pool, w.Group, err)
 	})
 	slots := loop.Each(f.cfg.Log, 8, w.DeleteSlots, func(slot string) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot) })
-		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
+		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcomeOf(err), now) })
 		f.undeleted(ctx, w.Group.Plan, err, func(_ api.Pool, s api.Slot) bool { return s.ID == slot })
 		return f.deleted("slot", slot, w.Group, err)
 	})

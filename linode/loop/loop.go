@@ -53,8 +53,8 @@ func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.
 			case <-time.After(l.gather):
 			}
 		}
-		drain(l.wake) // this step sees all changes that were signalled until now
-		drain(l.now)
+		takeToken(l.wake) // this step sees all changes that were signalled until now
+		takeToken(l.now)
 		next := afterBug
 		_ = l.Try(func() error { next = step(ctx); return nil })
 		timer.Reset(next)
@@ -62,24 +62,24 @@ func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.
 }
 
 // Wake requests a step soon. It never blocks.
-func (l *Loop[Memory]) Wake() { signal(l.wake) }
+func (l *Loop[Memory]) Wake() { putToken(l.wake) }
 
 // WakeNow requests a step immediately, because no further work for the same step is expected. It never blocks.
-func (l *Loop[Memory]) WakeNow() { signal(l.now) }
+func (l *Loop[Memory]) WakeNow() { putToken(l.now) }
 
 // Woken reports whether a step was requested, soon or at once.
 func (l *Loop[Memory]) Woken() (soon, now bool) { return len(l.wake) > 0, len(l.now) > 0 }
 
-// signal puts a token into a channel with room for one.
-func signal(c chan<- struct{}) {
+// putToken puts a token into a channel with room for one.
+func putToken(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// drain removes the token, if there is one.
-func drain(c <-chan struct{}) {
+// takeToken removes the token, if there is one.
+func takeToken(c <-chan struct{}) {
 	select {
 	case <-c:
 	default:

@@ -58,8 +58,8 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 // again is how soon claims are decided again while one of them has maintenance.
 const again = 10 * time.Second
 
-// Reconcile lists the maintenance, at most every ten minutes, and updates claims and Nodes. Between two lists, and if the
-// list fails, the maintenance is that of the claims' annotations.
+// Reconcile lists the maintenance, at most every ten minutes, and updates claims and Nodes. Between two lists, and if
+// the list fails, the maintenance is that of the claims' annotations.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	classes, err := c.classes(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	}
 	var errs []error
 	wait := c.next.Sub(c.Now())
-	for _, d := range Decide(c.Now(), claims, windows, lead, drifted) {
+	for _, d := range Decide(c.Now(), claims, windows, lead, isDrifted) {
 		if d.Window != nil {
 			wait = min(wait, again)
 		}
@@ -143,8 +143,8 @@ func (c *Controller) claims(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return claims, nil
 }
 
-// drifted reports whether Karpenter replaces a claim already, or deletes it.
-func drifted(nc *karpv1.NodeClaim) bool {
+// isDrifted reports whether Karpenter replaces a claim already, or deletes it.
+func isDrifted(nc *karpv1.NodeClaim) bool {
 	return !nc.DeletionTimestamp.IsZero() ||
 		nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted).IsTrue()
 }

@@ -1,6 +1,6 @@
-// Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: status and why
-// show it, and if the class of a node sets replaceBeforeMaintenance, the node is replaced before the work starts, within
-// the budgets of its NodePool.
+// Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: status and
+// why show it, and if the class of a node sets replaceBeforeMaintenance, the node is replaced before the work starts,
+// within the budgets of its NodePool.
 //
 // Karpenter replaces a node if its claim drifts. What is due is written on the NodeClaim, where it survives the
 // process; Provider.IsDrifted reads it. The package sends nothing to Linode.
@@ -108,12 +108,12 @@ type Decision struct {
 	Replace bool    // the claim drifts now: all due claims with an earlier Window have drifted
 }
 
-// Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; 0 if its
-// class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
+// Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; 0 if
+// its class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
 //
-// Claims with the same start drift together, and those with a later start after them, because Karpenter replaces nodes
-// in the order in which they drifted. A maintenance whose start Linode does not name replaces no node: it may be far
-// away, and all nodes could be replaced at once.
+// Claims with the same start drift together, and those with a later start after them, because Karpenter replaces
+// nodes in the order in which they drifted. A maintenance whose start Linode does not name replaces no node: it may
+// be far away, and all nodes could be replaced at once.
 func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 	lead func(*karpv1.NodeClaim) time.Duration, drifted func(*karpv1.NodeClaim) bool) []Decision {
 	var decisions, due []Decision

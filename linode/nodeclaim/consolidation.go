@@ -18,7 +18,8 @@ type ConsolidationPolicy struct {
 	Saving catalog.Money // a month: the least for which pods are moved
 }
 
-// ConsolidationPolicyOf reads the policy of a class. A saving that cannot be read, which the API server refuses, is an error.
+// ConsolidationPolicyOf reads the policy of a class. A saving that cannot be read, which the API server refuses, is
+// an error.
 func ConsolidationPolicyOf(class *linodev1alpha1.LinodeNodeClass) (p ConsolidationPolicy, err error) {
 	c := class.Spec.Consolidation
 	if c == nil {

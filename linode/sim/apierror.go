@@ -26,11 +26,11 @@ func (e *apiError) Error() string {
 	return fmt.Sprintf("%d %s", e.status, strings.Join(reasons, "; "))
 }
 
-func refusal(status int, field, reason string) *apiError {
+func refusalError(status int, field, reason string) *apiError {
 	return &apiError{status: status, errs: []fieldError{{Reason: reason, Field: field}}}
 }
 
-func notFound() *apiError { return refusal(http.StatusNotFound, "", "Not found") }
+func notFound() *apiError { return refusalError(http.StatusNotFound, "", "Not found") }
 
 // errorBody returns the API's body for errors.
 func errorBody(errs []fieldError) []byte {

@@ -36,7 +36,7 @@ func (st *state) createGroup(q *request) (any, error) {
 // removeGroup refuses to delete a group with members, as the API's specification says; the text is ours.
 func (st *state) removeGroup(g *Placement, _ *request) (any, error) {
 	if len(g.Members) > 0 {
-		return nil, refusal(http.StatusBadRequest, "", "Placement group has Linodes: remove them first")
+		return nil, refusalError(http.StatusBadRequest, "", "Placement group has Linodes: remove them first")
 	}
 	delete(st.assets.groups, g.ID)
 	return struct{}{}, nil
@@ -86,7 +86,7 @@ func newAssets() *Assets {
 		images: map[string]*Image{}, firewalls: map[int]*Firewall{}, vpcs: map[int]*VPC{}, groups: map[int]*Placement{},
 		users: []string{"lkeplan"}, last: 100_000,
 	}
-	for _, i := range public() {
+	for _, i := range publicImages() {
 		a.images[i.ID] = &i
 	}
 	return a
@@ -96,7 +96,7 @@ func newAssets() *Assets {
 func (a *Assets) Put(s AssetSet) AssetSet {
 	a.users = append(a.users, s.Users...)
 	return AssetSet{
-		Images: views(s.Images, func(i Image) Image {
+		Images: viewsOf(s.Images, func(i Image) Image {
 			if i.ID == "" {
 				i.ID = fmt.Sprintf("private/%d", a.next(0))
 			}
@@ -104,19 +104,19 @@ func (a *Assets) Put(s AssetSet) AssetSet {
 			a.images[i.ID] = &i
 			return i
 		}),
-		Firewalls: views(s.Firewalls, func(f Firewall) Firewall {
+		Firewalls: viewsOf(s.Firewalls, func(f Firewall) Firewall {
 			f.ID, f.Status = a.next(f.ID), cmp.Or(f.Status, "enabled")
 			f.Label, f.Tags = cmp.Or(f.Label, fmt.Sprintf("firewall-%d", f.ID)), append([]string{}, f.Tags...)
 			a.firewalls[f.ID] = &f
 			return f
 		}),
-		VPCs: views(s.VPCs, func(v VPC) VPC {
+		VPCs: viewsOf(s.VPCs, func(v VPC) VPC {
 			v.ID = a.next(v.ID)
 			v.fill(a.next)
 			a.vpcs[v.ID] = &v
 			return v.view()
 		}),
-		Groups: views(s.Groups, func(g Placement) Placement {
+		Groups: viewsOf(s.Groups, func(g Placement) Placement {
 			g.ID = a.next(g.ID)
 			g.fill()
 			a.groups[g.ID] = &g
@@ -149,7 +149,7 @@ func (a *Assets) Firewall(id int) *Firewall {
 	return a.firewalls[id]
 }
 
-// values returns objects in the order of their ids.
-func values[K cmp.Ordered, V any](objects map[K]*V) []V {
-	return append([]V{}, views(byID(objects), func(v *V) V { return *v })...)
+// valuesByID returns objects in the order of their ids.
+func valuesByID[K cmp.Ordered, V any](objects map[K]*V) []V {
+	return append([]V{}, viewsOf(byID(objects), func(v *V) V { return *v })...)
 }

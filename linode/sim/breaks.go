@@ -39,5 +39,5 @@ func (st *state) listDisks(i *instance, q *request) (any, error) {
 	if i.slot != nil && st.breaks("disk") {
 		disks = append(disks, disk{10*i.ID + 2, "data", "ready", 1000, "raw"})
 	}
-	return list(q, disks)
+	return listPage(q, disks)
 }

@@ -15,7 +15,7 @@ import (
 func (st *state) cluster(q *request) *cluster { return st.clusters[q.id("cluster")] }
 
 func (st *state) listClusters(q *request) (any, error) {
-	return list(q, views(byID(st.clusters), (*cluster).view))
+	return listPage(q, viewsOf(byID(st.clusters), (*cluster).view))
 }
 
 func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view(), nil }
@@ -39,7 +39,7 @@ func (st *state) createCluster(q *request) (any, error) {
 	}
 	draft := &cluster{Cluster: Cluster{
 		Label: ptr.Deref(spec.Label, ""), Region: spec.Region, KubernetesVersion: ptr.Deref(spec.Version, ""),
-		Tier: cmp.Or(spec.Tier, catalog.Standard), Tags: sorted(ptr.Deref(spec.Tags, nil)),
+		Tier: cmp.Or(spec.Tier, catalog.Standard), Tags: sortedTags(ptr.Deref(spec.Tags, nil)),
 	}}
 	var c checker
 	st.checkCluster(&c, draft)
@@ -91,20 +91,20 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	if err := c.error(); err != nil {
 		return nil, err
 	}
-	set(&cl.Label, spec.Label)
-	set(&cl.KubernetesVersion, spec.Version)
+	setIfGiven(&cl.Label, spec.Label)
+	setIfGiven(&cl.KubernetesVersion, spec.Version)
 	for _, p := range cl.pools {
 		if spec.Version != nil && st.breaks("upgrade") && p.EnterpriseFields != nil {
 			p.EnterpriseFields.KubernetesVersion = *spec.Version
 		}
 	}
 	if spec.Tags != nil {
-		cl.Tags = sorted(*spec.Tags)
+		cl.Tags = sortedTags(*spec.Tags)
 	}
 	if spec.ControlPlane != nil {
 		cl.ControlPlane.HighAvailability = spec.ControlPlane.HighAvailability
 	}
-	cl.Updated = stamp(q.now)
+	cl.Updated = formatTime(q.now)
 	return cl.view(), nil
 }
 
@@ -132,7 +132,7 @@ func (st *state) listTierVersions(q *request) (any, error) {
 	if tier != catalog.Standard && tier != catalog.Enterprise {
 		return nil, notFound()
 	}
-	return list(q, views(st.versions(tier), func(id string) linodego.LKETierVersion {
+	return listPage(q, viewsOf(st.versions(tier), func(id string) linodego.LKETierVersion {
 		return linodego.LKETierVersion{ID: id, Tier: linodego.LKEVersionTier(tier)}
 	}))
 }

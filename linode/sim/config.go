@@ -160,9 +160,10 @@ func (c Config) check() error {
 	return nil
 }
 
-// versions returns the offered Kubernetes versions, newest first. Those of the standard tier and the older ones of
-// Enterprise are in recorded answers; the newest one of Enterprise has the form of an example in the documentation.
-func versions(tier catalog.Tier) []string {
+// offeredVersions returns the offered Kubernetes versions, newest first. Those of the standard tier and the older
+// ones of Enterprise are in recorded answers; the newest one of Enterprise has the form of an example in the
+// documentation.
+func offeredVersions(tier catalog.Tier) []string {
 	if tier == catalog.Enterprise {
 		return []string{"v1.33.6+lke7", "v1.31.8+lke1", "v1.31.1+lke4"}
 	}
@@ -174,7 +175,7 @@ func (st *state) versions(tier catalog.Tier) []string {
 	if tier == catalog.Enterprise && st.cfg.Versions != nil {
 		return st.cfg.Versions
 	}
-	ids := versions(tier)
+	ids := offeredVersions(tier)
 	if own := st.cfg.KubernetesVersion; tier == catalog.Tier(st.cfg.Tier) && !slices.Contains(ids, own) {
 		ids = append([]string{own}, ids...)
 	}
@@ -187,7 +188,7 @@ func (st *state) offers(cl *cluster, version string) bool {
 	if cl.Tier == catalog.Enterprise && st.cfg.Versions != nil {
 		return slices.Contains(st.cfg.Versions, version)
 	}
-	return version == cl.KubernetesVersion || slices.Contains(versions(cl.Tier), version)
+	return version == cl.KubernetesVersion || slices.Contains(offeredVersions(cl.Tier), version)
 }
 
 func sameMinor(a, b string) bool {
@@ -196,7 +197,7 @@ func sameMinor(a, b string) bool {
 	return v.Minor() == w.Minor()
 }
 
-func newestVersion(tier catalog.Tier) string { return versions(tier)[0] }
+func newestVersion(tier catalog.Tier) string { return offeredVersions(tier)[0] }
 
 // version returns the version with which a machine is created, and which it keeps until it is recycled: its pool's
 // on Enterprise, else the control plane's, which may have been upgraded since the pool's other machines were

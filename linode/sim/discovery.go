@@ -48,7 +48,7 @@ func (k *Kubelet) discover(ctx context.Context) error {
 	}
 	text := said.Data["kubeconfig"]
 	if k.join.Signed {
-		if err := signed(said.Data["jws-kubeconfig-"+k.join.Token.ID], text, k.join.Token); err != nil {
+		if err := checkSignature(said.Data["jws-kubeconfig-"+k.join.Token.ID], text, k.join.Token); err != nil {
 			return err
 		}
 	}
@@ -86,8 +86,8 @@ func (k *Kubelet) ask(ctx context.Context, tls rest.TLSClientConfig) (*corev1.Co
 	return said, nil
 }
 
-// signed checks a detached JWS with the one algorithm that clusters sign with, HMAC with SHA-256.
-func signed(jws, text string, token JoinToken) error {
+// checkSignature checks a detached JWS with the one algorithm that clusters sign with, HMAC with SHA-256.
+func checkSignature(jws, text string, token JoinToken) error {
 	if jws == "" {
 		return fmt.Errorf("could not find a JWS signature in the %s ConfigMap for token ID %q", clusterInfo, token.ID)
 	}

@@ -47,7 +47,7 @@ func (st *state) noteUnmade(pool int, label string, now time.Time) {
 	}
 	st.lastEvent++
 	st.events = slices.Insert(st.events, 0, Event{
-		ID: st.lastEvent, Action: nodeNotMade, Created: stamp(now.Add(st.cfg.ClockAhead)), Status: "notification",
+		ID: st.lastEvent, Action: nodeNotMade, Created: formatTime(now.Add(st.cfg.ClockAhead)), Status: "notification",
 		Entity: EventEntity{ID: pool, Label: label, Type: "lkenodepool", URL: "/v4/lke/clusters"},
 		listed: now.Add(st.cfg.EventDelay),
 	})
@@ -60,5 +60,5 @@ func (s *Simulator) NoteUnmade(pool int) {
 
 func (st *state) listEvents(q *request) (any, error) {
 	shown := slices.DeleteFunc(slices.Clone(st.events), func(e Event) bool { return e.listed.After(q.now) })
-	return list(q, shown, "id", "action", "created", "entity.id", "entity.type")
+	return listPage(q, shown, "id", "action", "created", "entity.id", "entity.type")
 }

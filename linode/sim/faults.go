@@ -119,7 +119,7 @@ func (l *faults) refuse(plan, region string, nodes int) error {
 	}
 	// The real text was never recorded; this is the text of the existing provider's own test double.
 	reason := cmp.Or(f.Fault.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
-	return refusal(http.StatusBadRequest, f.Fault.Field, reason)
+	return refusalError(http.StatusBadRequest, f.Fault.Field, reason)
 }
 
 // clamp returns how many of so many more nodes are created.

@@ -338,7 +338,7 @@ func TestEventReportsNodeThatWasNotCreated(t *testing.T) {
 		}
 		want := EventEntity{ID: pool.ID, Label: "prod", Type: "lkenodepool", URL: "/v4/lke/clusters"}
 		e := list.Data[0]
-		if e.Action != "lke_node_create" || e.Entity != want || e.Created != stamp(began.Add(time.Hour+5*time.Second)) {
+		if e.Action != "lke_node_create" || e.Entity != want || e.Created != formatTime(began.Add(time.Hour+5*time.Second)) {
 			t.Errorf("%+v", e)
 		}
 		a.ClearFaults()

@@ -58,17 +58,17 @@ func parseFilter(header string, fields ...string) (filter, error) {
 	if json.Unmarshal([]byte(header), &object) != nil {
 		return nil, invalidFilter("Invalid filter") // assumption: the text
 	}
-	return parse(object, fields)
+	return parseObject(object, fields)
 }
 
 func invalidFilter(format string, args ...any) error {
-	return refusal(http.StatusBadRequest, "X-Filter", fmt.Sprintf(format, args...))
+	return refusalError(http.StatusBadRequest, "X-Filter", fmt.Sprintf(format, args...))
 }
 
-func parse(object map[string]json.RawMessage, fields []string) (filter, error) {
+func parseObject(object map[string]json.RawMessage, fields []string) (filter, error) {
 	var all []filter
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		one, err := term(key, object[key], fields)
+		one, err := parseTerm(key, object[key], fields)
 		if err != nil {
 			return nil, err
 		}
@@ -79,24 +79,24 @@ func parse(object map[string]json.RawMessage, fields []string) (filter, error) {
 	}, nil
 }
 
-func term(key string, value json.RawMessage, fields []string) (filter, error) {
+func parseTerm(key string, value json.RawMessage, fields []string) (filter, error) {
 	switch {
 	case key == "+or":
-		return either(value, fields)
+		return parseOr(value, fields)
 	case !slices.Contains(fields, key):
 		return nil, invalidFilter("Cannot filter on %s", key) // observed
 	}
-	return comparison(key, value)
+	return parseComparison(key, value)
 }
 
-func either(value json.RawMessage, fields []string) (filter, error) {
+func parseOr(value json.RawMessage, fields []string) (filter, error) {
 	var objects []map[string]json.RawMessage
 	if json.Unmarshal(value, &objects) != nil {
 		return nil, invalidFilter("Invalid value of +or")
 	}
 	var parts []filter
 	for _, object := range objects {
-		part, err := parse(object, fields)
+		part, err := parseObject(object, fields)
 		if err != nil {
 			return nil, err
 		}
@@ -107,9 +107,9 @@ func either(value json.RawMessage, fields []string) (filter, error) {
 	}, nil
 }
 
-// comparison reads the condition for a field: a value alone means equality, and a list field matches if one element
-// does. Case does not matter.
-func comparison(key string, value json.RawMessage) (filter, error) {
+// parseComparison reads the condition for a field: a value alone means equality, and a list field matches if one
+// element does. Case does not matter.
+func parseComparison(key string, value json.RawMessage) (filter, error) {
 	matches := strings.EqualFold
 	operators := map[string]json.RawMessage{}
 	if json.Unmarshal(value, &operators) == nil {
@@ -117,7 +117,7 @@ func comparison(key string, value json.RawMessage) (filter, error) {
 			return nil, invalidFilter("Invalid operator for %s", key)
 		}
 		for name, operand := range operators {
-			value, matches = operand, operator(name)
+			value, matches = operand, operatorFunc(name)
 		}
 		if matches == nil {
 			return nil, invalidFilter("Invalid operator for %s", key) // others are not simulated
@@ -136,9 +136,9 @@ func comparison(key string, value json.RawMessage) (filter, error) {
 	}, nil
 }
 
-// operator returns the comparison for an operator; nil if it is not simulated. Times are compared as text, in the
+// operatorFunc returns the comparison for an operator; nil if it is not simulated. Times are compared as text, in the
 // API's format.
-func operator(name string) func(have, want string) bool {
+func operatorFunc(name string) func(have, want string) bool {
 	switch name {
 	case "+contains":
 		return func(have, want string) bool { return strings.Contains(strings.ToLower(have), strings.ToLower(want)) }

@@ -39,10 +39,10 @@ const available = "available"
 // CloudInit is the capability of images that read user data.
 const CloudInit = "cloud-init"
 
-// public returns some of the images that all accounts have. Their ids, labels and sizes were recorded, or belong to
-// a later version of a recorded release. According to Linode's documentation, Slackware has no cloud-init and the
-// others have it.
-func public() []Image {
+// publicImages returns some of the images that all accounts have. Their ids, labels and sizes were recorded, or
+// belong to a later version of a recorded release. According to Linode's documentation, Slackware has no cloud-init
+// and the others have it.
+func publicImages() []Image {
 	image := func(id, label, vendor string, size int, deprecated bool, capabilities ...string) Image {
 		return Image{
 			ID: "linode/" + id, Label: label, CreatedBy: "linode", Type: "manual", Vendor: &vendor, Status: available,

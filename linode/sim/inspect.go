@@ -84,7 +84,7 @@ func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 
 // Clusters returns all clusters of the account.
 func (s *Simulator) Clusters() (all []Cluster) {
-	s.update(func(st *state, _ time.Time) { all = views(byID(st.clusters), (*cluster).view) })
+	s.update(func(st *state, _ time.Time) { all = viewsOf(byID(st.clusters), (*cluster).view) })
 	return all
 }
 
@@ -95,7 +95,7 @@ func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
 func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 	s.update(func(st *state, now time.Time) {
 		if c := st.clusters[cluster]; c != nil {
-			all = views(byID(c.pools), func(p *pool) Pool { return p.show(now, func(*slot) bool { return true }) })
+			all = viewsOf(byID(c.pools), func(p *pool) Pool { return p.show(now, func(*slot) bool { return true }) })
 		}
 	})
 	return all

@@ -13,14 +13,14 @@ func (st *state) linode(q *request) *instance { return st.instances[q.id("instan
 
 // allInstances returns all Linodes of the account, by id.
 func (st *state) allInstances(now time.Time) []Instance {
-	return views(byID(st.instances), func(i *instance) Instance { return i.view(st.assets, now) })
+	return viewsOf(byID(st.instances), func(i *instance) Instance { return i.view(st.assets, now) })
 }
 
 func (st *state) listInstances(q *request) (any, error) {
 	if st.breaks("filter") && strings.Contains(q.http.Header.Get("X-Filter"), "+or") {
-		return list(q, []Instance{})
+		return listPage(q, []Instance{})
 	}
-	return list(q, st.allInstances(q.now), "id", "label", "tags", "region", "image")
+	return listPage(q, st.allInstances(q.now), "id", "label", "tags", "region", "image")
 }
 
 func (st *state) getInstance(i *instance, q *request) (any, error) {
@@ -82,10 +82,10 @@ func (st *state) updateInstance(i *instance, q *request) (any, error) {
 		return nil, err
 	}
 	if i.slot == nil {
-		set(&i.Label, change.Label)
+		setIfGiven(&i.Label, change.Label)
 	}
 	if change.Tags != nil {
-		i.Tags = sorted(*change.Tags)
+		i.Tags = sortedTags(*change.Tags)
 	}
 	if i.slot == nil || change.Tags != nil {
 		i.Updated = q.now
@@ -117,7 +117,7 @@ func (st *state) removeInstance(i *instance, q *request) (any, error) {
 // Linodes returns the Linodes of the account outside of LKE pools, by id, including those that are being deleted.
 func (s *Simulator) Linodes() (all []Linode) {
 	s.update(func(st *state, _ time.Time) {
-		all = views(st.own(), func(i *instance) Linode { return i.Linode })
+		all = viewsOf(st.own(), func(i *instance) Linode { return i.Linode })
 	})
 	return all
 }

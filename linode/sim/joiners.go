@@ -46,7 +46,7 @@ func (j *joiners) pass(ctx context.Context) (next time.Time, _ error) {
 			if l.Boots(now) && (!l.Down || l.Join.Step == Joined) {
 				run = append(run, l.Linode)
 			} else if l.Runs.After(now) {
-				next = earlier(next, l.Runs)
+				next = earlierTime(next, l.Runs)
 			}
 		}
 	})
@@ -142,7 +142,7 @@ func (c *cloudController) pass(ctx context.Context) (time.Time, error) {
 	now := time.Now()
 	all, err := c.lister.List(labels.Everything())
 	tasks, next := c.due(all, now)
-	_, failed := each(tasks, func(do func(context.Context) error) (time.Time, error) { return time.Time{}, do(ctx) })
+	_, failed := eachMachine(tasks, func(do func(context.Context) error) (time.Time, error) { return time.Time{}, do(ctx) })
 	return next, errors.Join(err, failed)
 }
 
@@ -164,7 +164,7 @@ func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func
 				continue
 			}
 			if at.After(now) {
-				next = earlier(next, at)
+				next = earlierTime(next, at)
 			} else {
 				tasks = append(tasks, task)
 			}
@@ -180,7 +180,7 @@ func (c *cloudController) wants(
 	st *state, node *corev1.Node, l *instance, now time.Time, seen map[string]time.Time,
 ) (task func(context.Context) error, at time.Time) {
 	since := func(key string) time.Time {
-		seen[key] = earlier(c.seen[key], now)
+		seen[key] = earlierTime(c.seen[key], now)
 		return seen[key]
 	}
 	if l != nil {

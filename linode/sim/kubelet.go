@@ -114,7 +114,7 @@ func (k *Kubelet) runStep(ctx context.Context, s step) bool {
 			return err == nil
 		}
 		k.fail(s.name, err)
-		sleep(ctx, wait, nil)
+		sleepOrChange(ctx, wait, nil)
 		if ctx.Err() != nil {
 			return false
 		}

@@ -66,15 +66,15 @@ func (j *Join) setFlag(a argument) (err error) {
 	case "pods-per-core":
 		s.PodsPerCore, err = strconv.ParseInt(a.value, 10, 32)
 	case "kube-reserved":
-		s.KubeReserved, err = pairs(a.value, "=")
+		s.KubeReserved, err = parsePairs(a.value, "=")
 	case "system-reserved":
-		s.SystemReserved, err = pairs(a.value, "=")
+		s.SystemReserved, err = parsePairs(a.value, "=")
 	case "eviction-hard":
-		s.EvictionHard, err = pairs(a.value, "<")
+		s.EvictionHard, err = parsePairs(a.value, "<")
 	case "eviction-soft":
-		s.EvictionSoft, err = pairs(a.value, "<")
+		s.EvictionSoft, err = parsePairs(a.value, "<")
 	case "eviction-soft-grace-period":
-		s.EvictionSoftGracePeriod, err = pairs(a.value, "=")
+		s.EvictionSoftGracePeriod, err = parsePairs(a.value, "=")
 	case "fail-swap-on":
 		var fails bool
 		fails, err = strconv.ParseBool(a.value)
@@ -83,8 +83,8 @@ func (j *Join) setFlag(a argument) (err error) {
 	return err
 }
 
-// pairs reads "a=1,b=2".
-func pairs(text, between string) (map[string]string, error) {
+// parsePairs reads "a=1,b=2".
+func parsePairs(text, between string) (map[string]string, error) {
 	all := map[string]string{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(part, between)

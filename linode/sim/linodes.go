@@ -68,7 +68,7 @@ func (st *state) makeLinode(spec LinodeSpec, now time.Time) *instance {
 	plan, _ := st.cfg.Catalog.Plan(spec.Type)
 	i := &instance{Linode: Linode{
 		ID: id, Label: spec.Label, Region: spec.Region, Plan: plan, Type: plan.ID,
-		Image: spec.Image, Tags: sorted(spec.Tags), DiskEncryption: spec.encryption(),
+		Image: spec.Image, Tags: sortedTags(spec.Tags), DiskEncryption: spec.encryption(),
 		AuthorizedKeys: spec.AuthorizedKeys, AuthorizedUsers: spec.AuthorizedUsers, BackupsEnabled: spec.BackupsEnabled,
 		SwapSize: spec.swap(), BootSize: ptr.Deref(spec.BootSize, 0), Kernel: spec.Kernel, FirewallID: spec.FirewallID,
 		UserData: spec.userData(), Created: now, Updated: now, Runs: st.after(now, st.cfg.JoinDelay), Off: !spec.boots(),

@@ -71,7 +71,7 @@ func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
 	plan, ok := sold.Plan(s.Type)
 	must(s.Type != "", "type", "type is required")
 	must(s.Type == "" || ok, "type", "A valid plan type by that ID was not found")
-	must(!ok || !known || sells(sold, plan, region), "type", "Plan %s is not available in region %s", s.Type, s.Region)
+	must(!ok || !known || sellsPlan(sold, plan, region), "type", "Plan %s is not available in region %s", s.Type, s.Region)
 	must(s.Label == "" || len(s.Label) >= 3 && len(s.Label) <= 64, "label", "Length must be 3-64 characters")
 	must(s.Label == "" || label.MatchString(s.Label) && !doubled.MatchString(s.Label), "label",
 		"Must begin and end with an alphanumeric character and contain only letters, digits, single -, _ and .")
@@ -102,8 +102,8 @@ func (s LinodeSpec) checkUserData(c *checker, region catalog.Region) {
 	}
 }
 
-// sells reports whether a region has a plan on its price list, including nanodes, which LKE does not accept.
-func sells(c *catalog.Catalog, plan catalog.Plan, region catalog.Region) bool {
+// sellsPlan reports whether a region has a plan on its price list, including nanodes, which LKE does not accept.
+func sellsPlan(c *catalog.Catalog, plan catalog.Plan, region catalog.Region) bool {
 	return region.Has(plan.Gate()) && c.InStock(plan.ID, region.ID)
 }
 

@@ -20,9 +20,9 @@ const (
 	maxPageSize     = 500
 )
 
-// list returns the requested page of the items that match the filter, which may use the given fields. Lists without
+// listPage returns the requested page of the items that match the filter, which may use the given fields. Lists without
 // fields reject filters, because lkeplan sends none.
-func list[T any](q *request, items []T, fields ...string) (any, error) {
+func listPage[T any](q *request, items []T, fields ...string) (any, error) {
 	if len(fields) > 0 {
 		picks, err := parseFilter(q.http.Header.Get("X-Filter"), fields...)
 		if err != nil {
@@ -32,7 +32,7 @@ func list[T any](q *request, items []T, fields ...string) (any, error) {
 			items = slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !picks(rowOf(item)) })
 		}
 	}
-	number, size, err := paging(q.http.URL.Query())
+	number, size, err := readPaging(q.http.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func list[T any](q *request, items []T, fields ...string) (any, error) {
 	return page[T]{Data: data, Page: number, Pages: pages, Results: len(items)}, nil
 }
 
-func views[T, V any](items []T, view func(T) V) []V {
+func viewsOf[T, V any](items []T, view func(T) V) []V {
 	var all []V
 	for _, item := range items {
 		all = append(all, view(item))
@@ -53,8 +53,8 @@ func views[T, V any](items []T, view func(T) V) []V {
 	return all
 }
 
-// paging reads page and page_size. The error text for page_size was observed; that for page is an assumption.
-func paging(query url.Values) (number, size int, err error) {
+// readPaging reads page and page_size. The error text for page_size was observed; that for page is an assumption.
+func readPaging(query url.Values) (number, size int, err error) {
 	var c checker
 	number, size = 1, defaultPageSize
 	if text := query.Get("page"); text != "" {

@@ -59,7 +59,7 @@ func (s *Simulator) Announce(w Work) (known bool) {
 		if w.Emergency {
 			description = "emergency"
 		}
-		when := stamp(w.Start)
+		when := formatTime(w.Start)
 		st.maintenance = append(st.maintenance, Maintenance{
 			Entity: EventEntity{ID: i.ID, Label: i.Label, Type: "linode"}, Type: w.Type, Status: "scheduled",
 			Description: description, Source: "platform", Policy: "linode/power_off_on", When: when, NotBefore: &when,
@@ -82,7 +82,7 @@ func (st *state) startWork(n int, w Work, at time.Time) {
 	if m.Status != "scheduled" || i == nil {
 		return
 	}
-	m.Status, m.Start = "started", new(stamp(at))
+	m.Status, m.Start = "started", new(formatTime(at))
 	i.Away, i.Down, i.Vacant = statusDuring(w.Type), w.Type != "live_migration", w.Vacant
 	st.agenda.plan(at.Add(w.Off.Duration), func(at time.Time) { st.endWork(n, w, at) })
 }
@@ -90,7 +90,7 @@ func (st *state) startWork(n int, w Work, at time.Time) {
 // endWork ends the maintenance. If its Node is gone, a kubelet that starts again registers it.
 func (st *state) endWork(n int, w Work, at time.Time) {
 	m := &st.maintenance[n]
-	m.Status, m.Complete = "completed", new(stamp(at))
+	m.Status, m.Complete = "completed", new(formatTime(at))
 	i := st.instances[w.Linode]
 	switch {
 	case i == nil:
@@ -131,7 +131,7 @@ func (s *Simulator) Unannounce(instance int, status string) (known bool) {
 }
 
 func (st *state) listMaintenance(q *request) (any, error) {
-	return list(q, slices.Clone(st.maintenance), "status", "type", "entity.id", "entity.type")
+	return listPage(q, slices.Clone(st.maintenance), "status", "type", "entity.id", "entity.type")
 }
 
 // controlAnnounce announces maintenance of a host.

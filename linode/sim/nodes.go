@@ -59,7 +59,7 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial D
 			changes, end := s.watch()
 			defer end()
 			factory.WaitForCacheSync(ctx.Done())
-			repeat(ctx, log.With("part", part), changes, pass)
+			repeatPasses(ctx, log.With("part", part), changes, pass)
 			return nil
 		})
 	}
@@ -72,9 +72,9 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial D
 	return group.Wait()
 }
 
-// repeat calls pass until ctx ends: at the time that it returns (zero means never), and when something has changed.
-// After errors it waits longer each time.
-func repeat(ctx context.Context, log *slog.Logger, changes <-chan struct{}, pass func(context.Context) (time.Time, error)) {
+// repeatPasses calls pass until ctx ends: at the time that it returns (zero means never), and when something has
+// changed. After errors it waits longer each time.
+func repeatPasses(ctx context.Context, log *slog.Logger, changes <-chan struct{}, pass func(context.Context) (time.Time, error)) {
 	var retry time.Duration
 	for ctx.Err() == nil {
 		next, err := pass(ctx)
@@ -113,11 +113,11 @@ func (n *nodes) pass(ctx context.Context) (next time.Time, err error) {
 	if sync {
 		n.nextSync = now.Add(n.sim.cfg.PoolSyncPeriod)
 	}
-	again, err := each(machines, func(m machine) (time.Time, error) { return n.reconcile(ctx, &m, sync, now) })
+	again, err := eachMachine(machines, func(m machine) (time.Time, error) { return n.reconcile(ctx, &m, sync, now) })
 	if err != nil {
 		n.nextSync = time.Time{}
 	}
-	return earlier(earlier(next, n.nextSync), again), err
+	return earlierTime(earlierTime(next, n.nextSync), again), err
 }
 
 func (n *nodes) objects() typedcorev1.NodeInterface { return n.client.CoreV1().Nodes() }
@@ -127,13 +127,13 @@ func sleepUntil(ctx context.Context, until time.Time, changes <-chan struct{}) {
 	if until.IsZero() {
 		until = time.Now().Add(time.Hour)
 	}
-	if sleep(ctx, max(passGap, time.Until(until)), changes) {
-		sleep(ctx, passGap, nil)
+	if sleepOrChange(ctx, max(passGap, time.Until(until)), changes) {
+		sleepOrChange(ctx, passGap, nil)
 	}
 }
 
-// sleep waits for a time, or until something has changed, which it reports, or until ctx ends.
-func sleep(ctx context.Context, wait time.Duration, changes <-chan struct{}) (changed bool) {
+// sleepOrChange waits for a time, or until something has changed, which it reports, or until ctx ends.
+func sleepOrChange(ctx context.Context, wait time.Duration, changes <-chan struct{}) (changed bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -145,9 +145,9 @@ func sleep(ctx context.Context, wait time.Duration, changes <-chan struct{}) (ch
 	return false
 }
 
-// each calls do for all items, some at a time. It returns the earliest time at which one is due again, and the
+// eachMachine calls do for all items, some at a time. It returns the earliest time at which one is due again, and the
 // first error.
-func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err error) {
+func eachMachine[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err error) {
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(nodeWorkers)
@@ -156,7 +156,7 @@ func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err
 			at, err := do(item)
 			mu.Lock()
 			defer mu.Unlock()
-			again = earlier(again, at)
+			again = earlierTime(again, at)
 			return err
 		})
 	}
@@ -164,8 +164,8 @@ func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err
 	return again, err
 }
 
-// earlier returns the earlier of two times; zero means never.
-func earlier(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times; zero means never.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
 	}

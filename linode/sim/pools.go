@@ -26,7 +26,7 @@ func (st *state) slot(q *request) *slot {
 }
 
 func (st *state) listPools(c *cluster, q *request) (any, error) {
-	return list(q, views(byID(c.pools), func(p *pool) Pool { return p.view(q.now) }))
+	return listPage(q, viewsOf(byID(c.pools), func(p *pool) Pool { return p.view(q.now) }))
 }
 
 func (st *state) getPool(p *pool, q *request) (any, error) { return p.view(q.now), nil }
@@ -87,8 +87,8 @@ func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 		p.DiskEncryption = "disabled"
 		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: cl.KubernetesVersion, UpdateStrategy: "on_recycle"}
 	}
-	set(&p.Disks, spec.Disks)
-	set(&p.DiskEncryption, spec.Encryption)
+	setIfGiven(&p.Disks, spec.Disks)
+	setIfGiven(&p.DiskEncryption, spec.Encryption)
 	st.apply(p, spec)
 	cl.pools[p.ID] = p
 	return p
@@ -130,7 +130,7 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 // apply sets the fields of a spec that can be changed. Type, disks and encryption are fixed at creation; a PUT with
 // them is accepted without an effect (an assumption).
 func (st *state) apply(p *pool, spec poolSpec) {
-	set(&p.Label, spec.Label)
+	setIfGiven(&p.Label, spec.Label)
 	if spec.Tags != nil {
 		st.retag(p, *spec.Tags)
 	}
@@ -145,16 +145,16 @@ func (st *state) apply(p *pool, spec poolSpec) {
 		}
 	}
 	if a := spec.Autoscaler; a != nil {
-		set(&p.Autoscaler.Enabled, a.Enabled)
-		set(&p.Autoscaler.Min, a.Min)
-		set(&p.Autoscaler.Max, a.Max)
+		setIfGiven(&p.Autoscaler.Enabled, a.Enabled)
+		setIfGiven(&p.Autoscaler.Min, a.Min)
+		setIfGiven(&p.Autoscaler.Max, a.Max)
 	}
 	if spec.Firewall != nil && p.EnterpriseFields == nil && st.breaks("firewall") {
 		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: p.cluster.KubernetesVersion}
 	}
 	if e := p.EnterpriseFields; e != nil {
-		set(&e.KubernetesVersion, spec.Version)
-		set(&e.UpdateStrategy, spec.Strategy)
+		setIfGiven(&e.KubernetesVersion, spec.Version)
+		setIfGiven(&e.UpdateStrategy, spec.Strategy)
 		if spec.Firewall != nil {
 			e.FirewallID = spec.Firewall
 		}
@@ -168,7 +168,7 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 		return nil
 	}
 	if cl.Tier == catalog.Standard && cl.size()+more > maxClusterStandard {
-		return refusal(http.StatusBadRequest, "count", "A cluster cannot have more than 250 nodes") // assumption: the text
+		return refusalError(http.StatusBadRequest, "count", "A cluster cannot have more than 250 nodes") // assumption: the text
 	}
 	return st.accountRoom(plan, cl.Region, more)
 }
@@ -176,14 +176,14 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 // accountRoom returns an error if the account or the region has no room for more Linodes.
 func (st *state) accountRoom(plan, region string, more int) error {
 	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.own())+more > st.cfg.MaxInstances {
-		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // observed by users
+		return refusalError(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // observed by users
 	}
 	return st.faults.refuse(plan, region, more)
 }
 
 func (st *state) removePool(p *pool, q *request) (any, error) {
 	if len(p.Locks) > 0 {
-		return nil, locked()
+		return nil, lockedError()
 	}
 	st.deletePool(p, q.now)
 	return struct{}{}, nil
@@ -207,10 +207,10 @@ func (st *state) getNode(sl *slot, q *request) (any, error) {
 // The last node can be deleted as well, which leaves an empty pool; this is an assumption.
 func (st *state) removeNode(sl *slot, q *request) (any, error) {
 	if slices.Contains(sl.pool.Locks, LockWithNodes) {
-		return nil, locked()
+		return nil, lockedError()
 	}
 	if sl.instance == nil && st.breaks("null-slot") {
-		return nil, refusal(http.StatusBadRequest, "", "This node has no Linode")
+		return nil, refusalError(http.StatusBadRequest, "", "This node has no Linode")
 	}
 	sl.pool.keepCount(st, q)
 	st.remove(sl, q.now)
@@ -227,11 +227,11 @@ func (p *pool) keepCount(st *state, q *request) {
 	}
 }
 
-// locked returns the answer to the deletion of a locked object.
+// lockedError returns the answer to the deletion of a locked object.
 //
 // Unverified: its status and text.
-func locked() *apiError {
-	return refusal(http.StatusBadRequest, "", "This resource is locked and cannot be deleted")
+func lockedError() *apiError {
+	return refusalError(http.StatusBadRequest, "", "This resource is locked and cannot be deleted")
 }
 
 func (st *state) recycleNode(sl *slot, q *request) (any, error) {
@@ -241,7 +241,7 @@ func (st *state) recycleNode(sl *slot, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
-func set[T any](field *T, value *T) {
+func setIfGiven[T any](field *T, value *T) {
 	if value != nil {
 		*field = *value
 	}

@@ -134,10 +134,10 @@ func checkKey(c *checker, field, key string, st *state) {
 	_, name, _ := strings.Cut(key, "/")
 	ok := len(validation.IsQualifiedName(key)) == 0 && len(name) <= 62 && len(key) <= 128
 	c.must(ok, field, "Invalid key %q", key)
-	c.must(!reserved(key) || st.breaks("reserved"), field, "Key %q is reserved: kubernetes.io and linode.com cannot be used", key)
+	c.must(!isReserved(key) || st.breaks("reserved"), field, "Key %q is reserved: kubernetes.io and linode.com cannot be used", key)
 }
 
-func reserved(s string) bool {
+func isReserved(s string) bool {
 	return strings.Contains(s, "kubernetes.io") || strings.Contains(s, "linode.com")
 }
 
@@ -155,7 +155,7 @@ func (s *poolSpec) checkTaints(c *checker, st *state) {
 		checkKey(c, "taints", *t.Key, st)
 		value := *t.Value
 		c.must(validValue(value) &&
-			!reserved(value), "taints", "Invalid value for taint %s", *t.Key)
+			!isReserved(value), "taints", "Invalid value for taint %s", *t.Key)
 		c.must(slices.Contains(effects, *t.Effect), "taints", "Effect must be one of: %s", strings.Join(effects, ", "))
 	}
 }

@@ -88,7 +88,7 @@ func (n *nodes) imposePool(ctx context.Context, m *machine, node *corev1.Node, s
 		wanted.impose(*before, node)
 		if m.breaks("taints") {
 			node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-				return !reserved(t.Key) && !slices.ContainsFunc(m.taints, func(own Taint) bool { return own.same(t) })
+				return !isReserved(t.Key) && !slices.ContainsFunc(m.taints, func(own Taint) bool { return own.same(t) })
 			})
 		}
 	})

@@ -69,7 +69,7 @@ func (s KubeletSettings) check() error {
 	}
 	for _, thresholds := range []map[string]string{s.EvictionHard, s.EvictionSoft} {
 		for signal, text := range thresholds {
-			if _, err := threshold(signal, text, 0); err != nil {
+			if _, err := evictionThreshold(signal, text, 0); err != nil {
 				return err
 			}
 		}
@@ -104,8 +104,8 @@ func (s KubeletSettings) offered(has catalog.Resources) catalog.NodeResources {
 		rest.EphemeralBytes -= reserved.StorageEphemeral().Value()
 	}
 	evict := s.thresholds()
-	memory, _ := threshold(memoryAvailable, evict[memoryAvailable], has.MemoryBytes)
-	disk, _ := threshold(diskAvailable, evict[diskAvailable], has.EphemeralBytes)
+	memory, _ := evictionThreshold(memoryAvailable, evict[memoryAvailable], has.MemoryBytes)
+	disk, _ := evictionThreshold(diskAvailable, evict[diskAvailable], has.EphemeralBytes)
 	rest.MilliCPU = max(0, rest.MilliCPU)
 	rest.MemoryBytes = max(0, rest.MemoryBytes-memory)
 	rest.EphemeralBytes = max(0, rest.EphemeralBytes-disk)
@@ -145,9 +145,9 @@ func parseReserved(texts map[string]string) (corev1.ResourceList, error) {
 	return list, nil
 }
 
-// threshold returns how much of the total a signal reserves: a quantity, or a percentage, which a kubelet stores as
-// float32. "", 0% and 100% reserve nothing.
-func threshold(signal, text string, all int64) (int64, error) {
+// evictionThreshold returns how much of the total a signal reserves: a quantity, or a percentage, which a kubelet
+// stores as float32. "", 0% and 100% reserve nothing.
+func evictionThreshold(signal, text string, all int64) (int64, error) {
 	if !slices.Contains(signals, signal) {
 		return 0, fmt.Errorf("unsupported eviction signal %s", signal)
 	}

@@ -37,8 +37,8 @@ type route struct {
 // handler does the work of a call and returns its answer, which can be an *apiError.
 type handler func(*state, *request) (any, error)
 
-// on returns a handler for calls about one object, which find looks up by the ids in the path.
-func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) (any, error)) handler {
+// onObject returns a handler for calls about one object, which find looks up by the ids in the path.
+func onObject[T any](find func(*state, *request) *T, serve func(*state, *T, *request) (any, error)) handler {
 	return func(st *state, q *request) (any, error) {
 		if object := find(st, q); object != nil {
 			return serve(st, object, q)
@@ -47,72 +47,72 @@ func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) 
 	}
 }
 
-// get returns a handler that shows an object.
-func get[T any](find func(*state, *request) *T) handler {
-	return on(find, func(_ *state, object *T, _ *request) (any, error) { return *object, nil })
+// getObject returns a handler that shows an object.
+func getObject[T any](find func(*state, *request) *T) handler {
+	return onObject(find, func(_ *state, object *T, _ *request) (any, error) { return *object, nil })
 }
 
-// listed returns a handler that lists objects; fields are the fields that a filter may name.
-func listed[T any](objects func(*state) []T, fields ...string) handler {
-	return func(st *state, q *request) (any, error) { return list(q, objects(st), fields...) }
+// listObjects returns a handler that lists objects; fields are the fields that a filter may name.
+func listObjects[T any](objects func(*state) []T, fields ...string) handler {
+	return func(st *state, q *request) (any, error) { return listPage(q, objects(st), fields...) }
 }
 
-// routes returns the calls of the API. The scope of placement groups was recorded; those of other objects from
+// apiRoutes returns the calls of the API. The scope of placement groups was recorded; those of other objects from
 // which Linodes are created are in the API's specification. The fields that a filter may name are those of Linode's
 // Terraform provider.
-func routes() []route {
+func apiRoutes() []route {
 	cluster, pool, slot, linode := (*state).cluster, (*state).pool, (*state).slot, (*state).linode
 	const lke, lkePool, lkeNode = "/lke/clusters/{cluster}", "/lke/clusters/{cluster}/pools/{pool}", "/lke/clusters/{cluster}/nodes/{node}"
 	return []route{
 		{pattern: "GET /lke/clusters", scope: lkeRead, list: true, serve: (*state).listClusters},
 		{pattern: "POST /lke/clusters", scope: lkeWrite, serve: (*state).createCluster},
-		{pattern: "GET " + lke, scope: lkeRead, serve: on(cluster, (*state).getCluster)},
-		{pattern: "PUT " + lke, scope: lkeWrite, serve: on(cluster, (*state).updateCluster)},
-		{pattern: "DELETE " + lke, scope: lkeWrite, serve: on(cluster, (*state).removeCluster)},
-		{pattern: "POST " + lke + "/recycle", scope: lkeWrite, serve: on(cluster, (*state).recycleCluster)},
+		{pattern: "GET " + lke, scope: lkeRead, serve: onObject(cluster, (*state).getCluster)},
+		{pattern: "PUT " + lke, scope: lkeWrite, serve: onObject(cluster, (*state).updateCluster)},
+		{pattern: "DELETE " + lke, scope: lkeWrite, serve: onObject(cluster, (*state).removeCluster)},
+		{pattern: "POST " + lke + "/recycle", scope: lkeWrite, serve: onObject(cluster, (*state).recycleCluster)},
 
-		{pattern: "GET " + lke + "/pools", scope: lkeRead, list: true, serve: on(cluster, (*state).listPools)},
-		{pattern: "POST " + lke + "/pools", scope: lkeWrite, serve: on(cluster, (*state).createPool)},
-		{pattern: "GET " + lkePool, scope: lkeRead, serve: on(pool, (*state).getPool)},
-		{pattern: "PUT " + lkePool, scope: lkeWrite, serve: on(pool, (*state).updatePool)},
-		{pattern: "DELETE " + lkePool, scope: lkeWrite, serve: on(pool, (*state).removePool)},
-		{pattern: "POST " + lkePool + "/recycle", scope: lkeWrite, serve: on(pool, (*state).recyclePool)},
+		{pattern: "GET " + lke + "/pools", scope: lkeRead, list: true, serve: onObject(cluster, (*state).listPools)},
+		{pattern: "POST " + lke + "/pools", scope: lkeWrite, serve: onObject(cluster, (*state).createPool)},
+		{pattern: "GET " + lkePool, scope: lkeRead, serve: onObject(pool, (*state).getPool)},
+		{pattern: "PUT " + lkePool, scope: lkeWrite, serve: onObject(pool, (*state).updatePool)},
+		{pattern: "DELETE " + lkePool, scope: lkeWrite, serve: onObject(pool, (*state).removePool)},
+		{pattern: "POST " + lkePool + "/recycle", scope: lkeWrite, serve: onObject(pool, (*state).recyclePool)},
 
-		{pattern: "GET " + lkeNode, scope: lkeRead, serve: on(slot, (*state).getNode)},
-		{pattern: "DELETE " + lkeNode, scope: lkeWrite, serve: on(slot, (*state).removeNode)},
-		{pattern: "POST " + lkeNode + "/recycle", scope: lkeWrite, serve: on(slot, (*state).recycleNode)},
+		{pattern: "GET " + lkeNode, scope: lkeRead, serve: onObject(slot, (*state).getNode)},
+		{pattern: "DELETE " + lkeNode, scope: lkeWrite, serve: onObject(slot, (*state).removeNode)},
+		{pattern: "POST " + lkeNode + "/recycle", scope: lkeWrite, serve: onObject(slot, (*state).recycleNode)},
 
 		{pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true, serve: (*state).listTierVersions},
 
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
 		{pattern: "POST /linode/instances", scope: linodesWrite, creates: true, serve: (*state).createInstance},
-		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: on(linode, (*state).getInstance)},
-		{pattern: "GET /linode/instances/{instance}/disks", scope: linodesRead, list: true, serve: on(linode, (*state).listDisks)},
-		{pattern: "PUT /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).updateInstance)},
-		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).removeInstance)},
+		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: onObject(linode, (*state).getInstance)},
+		{pattern: "GET /linode/instances/{instance}/disks", scope: linodesRead, list: true, serve: onObject(linode, (*state).listDisks)},
+		{pattern: "PUT /linode/instances/{instance}", scope: linodesWrite, serve: onObject(linode, (*state).updateInstance)},
+		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: onObject(linode, (*state).removeInstance)},
 
 		{pattern: "GET /linode/types", list: true, serve: (*state).listTypes},
 		{pattern: "GET /regions", list: true, serve: (*state).listRegions},
 		{pattern: "GET /regions/availability", list: true, serve: (*state).listAvailability},
 		{pattern: "GET /regions/{region}/availability", serve: (*state).regionAvailability},
 
-		{pattern: "GET /images", scope: imagesRead, list: true, serve: listed(
-			func(st *state) []Image { return values(st.assets.images) }, "id", "label", "description", "created_by", "type",
+		{pattern: "GET /images", scope: imagesRead, list: true, serve: listObjects(
+			func(st *state) []Image { return valuesByID(st.assets.images) }, "id", "label", "description", "created_by", "type",
 			"status", "is_public", "deprecated", "size", "vendor", "tags")},
-		{pattern: "GET /images/{image...}", scope: imagesRead, serve: get(
+		{pattern: "GET /images/{image...}", scope: imagesRead, serve: getObject(
 			func(st *state, q *request) *Image { return st.assets.images[q.http.PathValue("image")] })},
-		{pattern: "GET /networking/firewalls", scope: firewallRead, list: true, serve: listed(
-			func(st *state) []Firewall { return values(st.assets.firewalls) }, "id", "label", "tags", "status")},
-		{pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead, serve: get(
+		{pattern: "GET /networking/firewalls", scope: firewallRead, list: true, serve: listObjects(
+			func(st *state) []Firewall { return valuesByID(st.assets.firewalls) }, "id", "label", "tags", "status")},
+		{pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead, serve: getObject(
 			func(st *state, q *request) *Firewall { return st.assets.Firewall(q.id("firewall")) })},
-		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: listed(
-			func(st *state) []VPC { return views(values(st.assets.vpcs), VPC.view) }, "id", "label", "description", "region")},
-		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: listed(
-			func(st *state) []Placement { return values(st.assets.groups) }, "id", "label", "region", "placement_group_type",
+		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: listObjects(
+			func(st *state) []VPC { return viewsOf(valuesByID(st.assets.vpcs), VPC.view) }, "id", "label", "description", "region")},
+		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: listObjects(
+			func(st *state) []Placement { return valuesByID(st.assets.groups) }, "id", "label", "region", "placement_group_type",
 			"is_compliant")},
 		{pattern: "POST /placement/groups", scope: linodesWrite, serve: (*state).createGroup},
-		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: get((*state).group)},
-		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on((*state).group, (*state).removeGroup)},
+		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: getObject((*state).group)},
+		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: onObject((*state).group, (*state).removeGroup)},
 		{pattern: "GET /account/events", scope: eventsRead, list: true, serve: (*state).listEvents},
 		{pattern: "GET /account/maintenance", scope: accountRead, list: true, serve: (*state).listMaintenance},
 		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
@@ -123,7 +123,7 @@ func routes() []route {
 // a route.
 func (s *Simulator) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, rt := range routes() {
+	for _, rt := range apiRoutes() {
 		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
 	}
 	known := func(method string, r *http.Request) bool {
@@ -137,7 +137,7 @@ func (s *Simulator) routes() *http.ServeMux {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 			if known(method, r) {
 				rt.serve = func(*state, *request) (any, error) {
-					return nil, refusal(http.StatusMethodNotAllowed, "", "Method Not Allowed")
+					return nil, refusalError(http.StatusMethodNotAllowed, "", "Method Not Allowed")
 				}
 			}
 		}
@@ -168,7 +168,7 @@ func (q *request) read(into any) error {
 	err := json.Unmarshal(q.body, into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field, _, _ := strings.Cut(wrong.Field, ".")
-		return refusal(http.StatusBadRequest, field, fmt.Sprintf("Must be of type %s", wrong.Type))
+		return refusalError(http.StatusBadRequest, field, fmt.Sprintf("Must be of type %s", wrong.Type))
 	}
 	return nil // an empty body leaves everything out
 }

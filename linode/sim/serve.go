@@ -44,14 +44,14 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		s.postpone(x)
 	}
 	if !worksFirst {
-		pause(r.Context(), f)
+		waitDelay(r.Context(), f)
 	}
 	result := answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: []byte("{}")}
 	if worksFirst || (f.Status == 0 && !f.Ignored && f.Late.Duration == 0) {
 		result = s.work(x)
 	}
 	if worksFirst {
-		pause(r.Context(), f)
+		waitDelay(r.Context(), f)
 	}
 	if f.Lost {
 		panic(http.ErrAbortHandler) // net/http closes the connection
@@ -114,7 +114,7 @@ func (s *Simulator) work(x *exchange) answer {
 }
 
 func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (any, error) {
-	token := bearer(x.http)
+	token := bearerToken(x.http)
 	q := s.limiter.count(token, x.route.bucket(), now)
 	if !x.route.unmetered {
 		q.writeTo(header, now)
@@ -123,11 +123,11 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 		return nil, err
 	}
 	if q.exceeded {
-		return nil, refusal(http.StatusTooManyRequests, "", "Too many requests")
+		return nil, refusalError(http.StatusTooManyRequests, "", "Too many requests")
 	}
 	var object map[string]json.RawMessage
 	if len(x.body) > 0 && json.Unmarshal(x.body, &object) != nil {
-		return nil, refusal(http.StatusBadRequest, "", "Invalid JSON") // assumption: the text
+		return nil, refusalError(http.StatusBadRequest, "", "Invalid JSON") // assumption: the text
 	}
 	s.state.agenda.run(now)
 	return x.route.serve(s.state, &request{http: x.http, body: x.body, now: now})
@@ -147,23 +147,23 @@ func (s *Simulator) authorize(token string, rt route, header http.Header) error 
 	case rt.scope == "":
 		return nil
 	case !known && s.cfg.breaks("token"):
-		return refusal(http.StatusBadRequest, "", "Invalid Token")
+		return refusalError(http.StatusBadRequest, "", "Invalid Token")
 	case !known:
-		return refusal(http.StatusUnauthorized, "", "Invalid Token")
-	case !grants(s.cfg.Scopes, rt.scope):
-		return refusal(http.StatusUnauthorized, "", "Your OAuth token is not authorized to use this endpoint.")
+		return refusalError(http.StatusUnauthorized, "", "Invalid Token")
+	case !grantsScope(s.cfg.Scopes, rt.scope):
+		return refusalError(http.StatusUnauthorized, "", "Your OAuth token is not authorized to use this endpoint.")
 	}
 	return nil
 }
 
-// grants reports whether a token's scopes include the needed one; read_write includes read_only.
-func grants(scopes, needed string) bool {
+// grantsScope reports whether a token's scopes include the needed one; read_write includes read_only.
+func grantsScope(scopes, needed string) bool {
 	granted := strings.FieldsFunc(scopes, func(r rune) bool { return r == ' ' || r == ',' })
 	return needed == "" || slices.Contains(granted, "*") || slices.Contains(granted, needed) ||
 		slices.Contains(granted, strings.Replace(needed, ":read_only", ":read_write", 1))
 }
 
-func bearer(r *http.Request) string {
+func bearerToken(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token
 }
@@ -172,17 +172,17 @@ func asAPIError(err error) *apiError {
 	if known, ok := errors.AsType[*apiError](err); ok {
 		return known
 	}
-	return refusal(http.StatusInternalServerError, "", err.Error())
+	return refusalError(http.StatusInternalServerError, "", err.Error())
 }
 
-// pause waits for a fault's delay. A client that disconnects meanwhile gets no answer, which is the purpose of a
+// waitDelay waits for a fault's delay. A client that disconnects meanwhile gets no answer, which is the purpose of a
 // hanging call.
-func pause(ctx context.Context, f Fault) {
+func waitDelay(ctx context.Context, f Fault) {
 	if f.Hang {
 		<-ctx.Done()
 	}
 	if f.Delay.Duration > 0 {
-		sleep(ctx, f.Delay.Duration, nil)
+		sleepOrChange(ctx, f.Delay.Duration, nil)
 	}
 	if (f.Hang || f.Delay.Duration > 0) && ctx.Err() != nil {
 		panic(http.ErrAbortHandler)

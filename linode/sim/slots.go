@@ -114,14 +114,14 @@ func (st *state) boot(sl *slot, now time.Time) {
 
 func (p *pool) cascaded() []string {
 	own := []string{fmt.Sprintf("lke%d", p.cluster.ID), fmt.Sprintf("nodepool=%d", p.ID)}
-	return sorted(append(own, p.Tags...))
+	return sortedTags(append(own, p.Tags...))
 }
 
 // retag copies changed tags of a pool to its instances, on Enterprise only. That a change, and not only the
 // creation, is copied is an assumption.
 func (st *state) retag(p *pool, tags []string) {
 	before := p.Tags
-	p.Tags = sorted(tags)
+	p.Tags = sortedTags(tags)
 	if p.cluster.Tier != catalog.Enterprise {
 		return
 	}
@@ -131,7 +131,7 @@ func (st *state) retag(p *pool, tags []string) {
 		}
 		kept := slices.DeleteFunc(slices.Clone(sl.instance.Tags),
 			func(tag string) bool { return slices.Contains(before, tag) })
-		sl.instance.Tags = sorted(append(kept, p.cascaded()...))
+		sl.instance.Tags = sortedTags(append(kept, p.cascaded()...))
 	}
 }
 
@@ -218,7 +218,7 @@ func (st *state) lose(i *instance, replaced bool, now time.Time) {
 	}
 }
 
-func sorted(tags []string) []string {
+func sortedTags(tags []string) []string {
 	tags = append([]string{}, tags...)
 	slices.Sort(tags)
 	return slices.Compact(tags)

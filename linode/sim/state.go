@@ -121,9 +121,9 @@ func (st *state) addCluster(made Cluster, now time.Time) *cluster {
 		st.lastCluster++
 		made.ID = st.lastCluster
 	}
-	made.Status, made.Created, made.Updated = "ready", stamp(now), stamp(now)
+	made.Status, made.Created, made.Updated = "ready", formatTime(now), formatTime(now)
 	made.ControlPlane.HighAvailability = made.Tier == catalog.Enterprise
-	made.Tags, made.Locks = sorted(made.Tags), []string{}
+	made.Tags, made.Locks = sortedTags(made.Tags), []string{}
 	c := &cluster{Cluster: made, pools: map[int]*pool{}}
 	st.clusters[c.ID] = c
 	return c
@@ -151,7 +151,7 @@ func (c *cluster) slot(id string) *slot {
 
 // byID lists clusters, pools or instances in the order of the API.
 func byID[K cmp.Ordered, T any](objects map[K]T) []T {
-	return views(slices.Sorted(maps.Keys(objects)), func(id K) T { return objects[id] })
+	return viewsOf(slices.Sorted(maps.Keys(objects)), func(id K) T { return objects[id] })
 }
 
 func bySlotID(a, b *slot) int { return strings.Compare(a.id, b.id) }

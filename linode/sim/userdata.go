@@ -146,7 +146,7 @@ type joinConfiguration struct {
 // settings for kubelets, in the ConfigMap kubelet-config, are not simulated.
 func readKubeadm(files map[string]string) (*Join, error) {
 	var config joinConfiguration
-	if err := unmarshal(files[kubeadmFile], &config); err != nil {
+	if err := unmarshalYAML(files[kubeadmFile], &config); err != nil {
 		return nil, err
 	}
 	if err := config.check(); err != nil {
@@ -173,7 +173,7 @@ func readKubeadm(files map[string]string) (*Join, error) {
 			return fmt.Errorf("could not apply patches to the KubeletConfiguration: could not list patch files for path %q",
 				config.Patches.Directory)
 		}
-		if err := unmarshal(files[patchFile], &join.Settings); err != nil {
+		if err := unmarshalYAML(files[patchFile], &join.Settings); err != nil {
 			return fmt.Errorf("failed to load kubelet config file: %w", err)
 		}
 		return nil
@@ -214,8 +214,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// unmarshal reads YAML as Kubernetes programs do, for which names are case-sensitive.
-func unmarshal(text string, into any) error {
+// unmarshalYAML reads YAML as Kubernetes programs do, for which names are case-sensitive.
+func unmarshalYAML(text string, into any) error {
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// stamp writes a time as the API does: in UTC, without a time zone.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
+// formatTime writes a time as the API does: in UTC, without a time zone.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
 
 func (c *cluster) view() Cluster { return c.Cluster }
 
@@ -60,7 +60,7 @@ func (sl *slot) view(now time.Time) Node {
 func (i *instance) view(has *Assets, now time.Time) Instance {
 	plan, ofPool := i.Plan, i.slot != nil
 	v := Instance{
-		ID: i.ID, Label: i.Label, Status: i.status(now), Created: stamp(i.Created), Updated: stamp(i.Updated), Type: plan.ID,
+		ID: i.ID, Label: i.Label, Status: i.status(now), Created: formatTime(i.Created), Updated: formatTime(i.Updated), Type: plan.ID,
 		IPv4: []string{i.Address()}, IPv6: i.IPv6() + "/128", Region: i.Region, SiteType: "core",
 		Specs: linodego.InstanceSpec{
 			Disk: plan.DiskMiB, Memory: plan.MemoryMiB, VCPUs: plan.VCPUs, GPUs: plan.GPUs, Transfer: plan.TransferGB,
@@ -140,7 +140,7 @@ func (st *state) listTypes(q *request) (any, error) {
 			plans[n].Price.Hourly *= 2
 		}
 	}
-	return list(q, views(plans, viewType))
+	return listPage(q, viewsOf(plans, viewType))
 }
 
 // getAccount shows only the part of an account that decides which plans it can buy.
@@ -149,11 +149,11 @@ func (st *state) getAccount(*request) (any, error) {
 }
 
 func (st *state) listRegions(q *request) (any, error) {
-	return list(q, views(st.cfg.Catalog.Regions(), viewRegion))
+	return listPage(q, viewsOf(st.cfg.Catalog.Regions(), viewRegion))
 }
 
 func (st *state) listAvailability(q *request) (any, error) {
-	return list(q, st.cfg.Catalog.Availability())
+	return listPage(q, st.cfg.Catalog.Availability())
 }
 
 // regionAvailability returns the only list of the API without pages. Its rows were seen with and without a region;

@@ -22,8 +22,8 @@ type Choice struct {
 	Instead map[string]string // hints for impossible values that users try
 }
 
-// Flag adds the flag to a command. The usage names the value in backquotes. Unless it describes the possible values after
-// a colon, they are added, before a default. The shell completes them.
+// Flag adds the flag to a command. The usage names the value in backquotes. Unless it describes the possible values
+// after a colon, they are added, before a default. The shell completes them.
 func (c *Choice) Flag(cmd *cobra.Command, name, shorthand, usage string) {
 	usage, fallback, found := strings.Cut(usage, " (default")
 	if !strings.Contains(usage, ": ") {

@@ -350,7 +350,7 @@ func (h Blocked) Why(
 	case closed && reason == karpv1.DisruptionReasonDrifted:
 		return "the budgets of the pool allow no disruption"
 	case said:
-		return explain(message, named)
+		return explainMessage(message, named)
 	case closed:
 		return "the budgets of the pool allow no disruption"
 	case pool.Spec.Disruption.ConsolidationPolicy.IsBalanced():
@@ -359,7 +359,7 @@ func (h Blocked) Why(
 	return "Karpenter reports no reason"
 }
 
-func explain(message string, named func(string) string) string {
+func explainMessage(message string, named func(string) string) string {
 	for _, w := range messages {
 		found := w.said.FindStringSubmatch(message)
 		if found == nil {
@@ -386,7 +386,7 @@ const mostAllowances = 1000
 // budgetChanges yields the times, beginning with now, at which the budgets of pools allow something that they have
 // not allowed at an earlier one. Without schedules there is only now.
 func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
-	periods := recurrences(pools)
+	periods := budgetRecurrences(pools)
 	return func(yield func(time.Time) bool) {
 		sets, seen := map[string]bool{}, map[string]bool{}
 		for at, active := range schedule.Changes(periods, now, now.Add(horizon)) {
@@ -398,7 +398,7 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 			if len(sets) > mostAllowances {
 				return
 			}
-			if allowed := allowances(pools, at); !seen[allowed] {
+			if allowed := allowanceKey(pools, at); !seen[allowed] {
 				seen[allowed] = true
 				if !yield(at) {
 					return
@@ -408,8 +408,9 @@ func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// recurrences returns the schedules of all budgets, each once. A budget whose schedule is not valid allows nothing.
-func recurrences(pools []karpv1.NodePool) (all [][]schedule.Recurrence) {
+// budgetRecurrences returns the schedules of all budgets, each once. A budget whose schedule is not valid allows
+// nothing.
+func budgetRecurrences(pools []karpv1.NodePool) (all [][]schedule.Recurrence) {
 	known := map[string]bool{}
 	for _, pool := range pools {
 		for _, b := range pool.Spec.Disruption.Budgets {
@@ -425,8 +426,8 @@ func recurrences(pools []karpv1.NodePool) (all [][]schedule.Recurrence) {
 	return all
 }
 
-// allowances returns a text that is equal for times at which the same number of nodes can be disrupted.
-func allowances(pools []karpv1.NodePool, at time.Time) string {
+// allowanceKey returns a text that is equal for times at which the same number of nodes can be disrupted.
+func allowanceKey(pools []karpv1.NodePool, at time.Time) string {
 	const nodes = 1000 // so large that different percentages differ
 	var b strings.Builder
 	for _, pool := range pools {

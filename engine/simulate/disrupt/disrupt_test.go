@@ -97,7 +97,7 @@ func TestBlockedReasons(t *testing.T) {
 		`Pdb prevents pod evictions (PodDisruptionBudget=[web/api])`: "PodDisruptionBudget web/api allows no eviction",
 		`Something new.`: "Something new",
 	} {
-		if got := explain(message, func(s string) string { return s }); got != want {
+		if got := explainMessage(message, func(s string) string { return s }); got != want {
 			t.Errorf("%q is explained as %q, want %q", message, got, want)
 		}
 	}

@@ -96,11 +96,11 @@ func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, cand
 	}
 }
 
-// cheaper removes from the plan types of a command those that cost as much as one of its nodes, and reports whether any is
-// left. Karpenter reads the price of a node before it reads the prices of plan types (karpenter v1.15.0, computeConsolidation,
-// filterOutSameInstanceType). If the price of an overlay falls in between, a node of the same pool and plan type seems to be
-// cheaper than the node. In one pool, a plan type has one price.
-func cheaper(c disruption.Command) bool {
+// keepCheaper removes from the plan types of a command those that cost as much as one of its nodes, and reports
+// whether any is left. Karpenter reads the price of a node before it reads the prices of plan types (karpenter
+// v1.15.0, computeConsolidation, filterOutSameInstanceType). If the price of an overlay falls in between, a node of
+// the same pool and plan type seems to be cheaper than the node. In one pool, a plan type has one price.
+func keepCheaper(c disruption.Command) bool {
 	for _, r := range c.Replacements {
 		most := math.MaxFloat64
 		for _, it := range r.InstanceTypeOptions {

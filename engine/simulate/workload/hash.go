@@ -75,7 +75,7 @@ func (s Shapes) translated(word func(string) string) Shapes {
 		set.Templates = t.shapes(s.Templates)
 	}
 	for _, b := range s.Budgets {
-		b.Name, b.Namespace, b.Spec.Selector = t(b.Name), t(b.Namespace), translated(t, b.Spec.Selector)
+		b.Name, b.Namespace, b.Spec.Selector = t(b.Name), t(b.Namespace), translate(t, b.Spec.Selector)
 		set.Budgets = append(set.Budgets, b)
 	}
 	return set
@@ -89,9 +89,9 @@ func (t translator) shapes(from []Shape) []Shape {
 	for _, s := range from {
 		kind, name, _ := strings.Cut(s.Owner, " ")
 		s.Owner, s.Namespace = kind+" "+t(name), t(s.Namespace)
-		s.Labels = translated(t, &metav1.LabelSelector{MatchLabels: s.Labels}).MatchLabels
-		s.Annotations = numbers(s.Annotations)
-		s.Spec = *translated(t, &s.Spec)
+		s.Labels = translate(t, &metav1.LabelSelector{MatchLabels: s.Labels}).MatchLabels
+		s.Annotations = plainAnnotations(s.Annotations)
+		s.Spec = *translate(t, &s.Spec)
 		s.Volumes.Shared = slices.Clone(s.Volumes.Shared)
 		for i := range s.Volumes.Shared {
 			s.Volumes.Shared[i] = t(s.Volumes.Shared[i])
@@ -105,8 +105,8 @@ func (t translator) shapes(from []Shape) []Shape {
 	return list
 }
 
-// translated returns a value with words replaced in the fields in which users choose them.
-func translated[T any](t translator, value *T) *T {
+// translate returns a value with words replaced in the fields in which users choose them.
+func translate[T any](t translator, value *T) *T {
 	if value == nil {
 		return nil
 	}
@@ -195,8 +195,8 @@ func everybodyHas(key string) bool {
 		key == corev1.LabelHostname || key == "metadata.name"
 }
 
-// numbers returns the annotations whose value is a number, a time or a boolean.
-func numbers(from map[string]string) map[string]string {
+// plainAnnotations returns the annotations whose value is a number, a time or a boolean.
+func plainAnnotations(from map[string]string) map[string]string {
 	kept := maps.Clone(from)
 	maps.DeleteFunc(kept, func(_, value string) bool {
 		_, noBool := strconv.ParseBool(value)
@@ -212,7 +212,7 @@ func numbers(from map[string]string) map[string]string {
 func KnownWords(objects []map[string]any, types []*cloudprovider.InstanceType) []string {
 	words := map[string]bool{}
 	for _, obj := range objects {
-		collect(words, obj)
+		collectWords(words, obj)
 		if manifest.Kind(obj) == schemas.Buffer.Object.Kind {
 			key := simulate.TemplateKey(obj)
 			words[key.Namespace+"/"+key.Name] = true // the name of a template
@@ -235,18 +235,18 @@ func KnownWords(objects []map[string]any, types []*cloudprovider.InstanceType) [
 	return slices.Sorted(maps.Keys(words))
 }
 
-func collect(words map[string]bool, value any) {
+func collectWords(words map[string]bool, value any) {
 	switch v := value.(type) {
 	case string:
 		words[v] = true
 	case map[string]any:
 		for key, inner := range v {
 			words[key] = true
-			collect(words, inner)
+			collectWords(words, inner)
 		}
 	case []any:
 		for _, inner := range v {
-			collect(words, inner)
+			collectWords(words, inner)
 		}
 	}
 }

@@ -118,8 +118,8 @@ func (d *digest) noteNodeLabels(spec corev1.PodSpec) {
 	}
 }
 
-// fixed reports whether a pod belongs to its node: a pod of a DaemonSet, or a static pod.
-func fixed(pod *corev1.Pod) bool {
+// belongsToNode reports whether a pod belongs to its node: a pod of a DaemonSet, or a static pod.
+func belongsToNode(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) && pod.DeletionTimestamp.IsZero() &&
 		(podutils.IsOwnedByDaemonSet(pod) || simulate.IsMirror(pod))
 }
@@ -137,8 +137,8 @@ func (s Shapes) knownWords() []string {
 func (t translator) machines(from []Machine) []Machine {
 	var list []Machine
 	for _, m := range from {
-		m.Labels = translated(t, &metav1.LabelSelector{MatchLabels: m.Labels}).MatchLabels
-		m.Annotations = numbers(m.Annotations)
+		m.Labels = translate(t, &metav1.LabelSelector{MatchLabels: m.Labels}).MatchLabels
+		m.Annotations = plainAnnotations(m.Annotations)
 		m.Capacity, m.Allocatable = t.resources(m.Capacity), t.resources(m.Allocatable)
 		m.Taints = slices.Clone(m.Taints)
 		for i := range m.Taints {

@@ -100,7 +100,7 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 			shape := d.shape(simulate.Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
 			shape.Volumes, shape.Waits = claimed.volumesOf(pod)
 			add(&set.Pods, shape, pod.Spec.NodeName)
-		case fixed(pod):
+		case belongsToNode(pod):
 			owner := simulate.Owner(pod)
 			if simulate.IsMirror(pod) { // each belongs to another node
 				owner = "Node " + pod.Namespace + "/static"
@@ -213,7 +213,7 @@ func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
 		d.resolve(term)
 	}
 	spec := corev1.PodSpec{
-		InitContainers: containers(from.InitContainers), Containers: containers(from.Containers),
+		InitContainers: containerRequests(from.InitContainers), Containers: containerRequests(from.Containers),
 		Resources: from.Resources, Overhead: from.Overhead, Priority: from.Priority,
 		NodeSelector: from.NodeSelector, Affinity: from.Affinity, Tolerations: from.Tolerations,
 		TopologySpreadConstraints: from.TopologySpreadConstraints,
@@ -251,8 +251,8 @@ func (d *digest) resolve(term *corev1.PodAffinityTerm) {
 	}
 }
 
-// containers copies the requests and ports of containers, and names the containers by their positions.
-func containers(from []corev1.Container) (list []corev1.Container) {
+// containerRequests copies the requests and ports of containers, and names the containers by their positions.
+func containerRequests(from []corev1.Container) (list []corev1.Container) {
 	for _, c := range from {
 		c.Resources.Claims = nil
 		kept := corev1.Container{Name: "c", Resources: c.Resources, RestartPolicy: c.RestartPolicy}

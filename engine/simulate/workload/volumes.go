@@ -50,7 +50,7 @@ func (r *reader) waits(o manifests.Object, spec corev1.PodSpec) string {
 	}
 	for _, v := range spec.Volumes {
 		name := simulate.ClaimOf(manifest.Name(o.Fields), v)
-		if name == "" || templated(o, v.Name) || v.Ephemeral != nil && (!live || manifest.Kind(o.Fields) != "Pod") {
+		if name == "" || isTemplated(o, v.Name) || v.Ephemeral != nil && (!live || manifest.Kind(o.Fields) != "Pod") {
 			continue // it is created for each pod
 		}
 		claim := r.claim(o, name)
@@ -64,7 +64,7 @@ func (r *reader) waits(o manifests.Object, spec corev1.PodSpec) string {
 		case r.stored.dumped:
 			return simulate.ClaimWait{Why: simulate.ClaimMissing, Name: name}.String() + "."
 		default:
-			r.once("The PersistentVolumeClaim %s of %s is missing, and assumed to be ready.", name, title(o.Fields))
+			r.once("The PersistentVolumeClaim %s of %s is missing, and assumed to be ready.", name, kindAndName(o.Fields))
 		}
 	}
 	return ""
@@ -96,7 +96,7 @@ func (r *reader) wait(claim *corev1.PersistentVolumeClaim) simulate.ClaimProblem
 
 // attached returns the Linode volumes that a node attaches for each pod of an object.
 func (r *reader) attached(o manifests.Object, spec corev1.PodSpec) (a simulate.Attached) {
-	for _, template := range templates(o) {
+	for _, template := range claimTemplates(o) {
 		class, _ := manifest.Lookup(template, "spec", "storageClassName")
 		name, said := class.(string)
 		if r.ofLinode(said, name) {
@@ -113,7 +113,7 @@ func (r *reader) attached(o manifests.Object, spec corev1.PodSpec) (a simulate.A
 			if r.ofLinode(class != nil, ptr.Deref(class, "")) {
 				a.Own++
 			}
-		case v.PersistentVolumeClaim != nil && !templated(o, v.Name):
+		case v.PersistentVolumeClaim != nil && !isTemplated(o, v.Name):
 			name := v.PersistentVolumeClaim.ClaimName
 			if shared := keyOf(o.Fields).namespace + "/" + name; r.isLinodes(r.claim(o, name)) &&
 				!slices.Contains(a.Shared, shared) {
@@ -147,8 +147,8 @@ func (r *reader) ofLinode(said bool, name string) bool {
 	return is
 }
 
-// templates returns the volume claim templates of a StatefulSet.
-func templates(o manifests.Object) (all []map[string]any) {
+// claimTemplates returns the volume claim templates of a StatefulSet.
+func claimTemplates(o manifests.Object) (all []map[string]any) {
 	list, _ := manifest.Lookup(o.Fields, "spec", "volumeClaimTemplates")
 	found, _ := list.([]any)
 	for _, t := range found {
@@ -159,7 +159,7 @@ func templates(o manifests.Object) (all []map[string]any) {
 	return all
 }
 
-// templated reports whether a volume claim template of a StatefulSet creates the claim of a volume.
-func templated(o manifests.Object, volume string) bool {
-	return slices.ContainsFunc(templates(o), func(t map[string]any) bool { return manifest.Name(t) == volume })
+// isTemplated reports whether a volume claim template of a StatefulSet creates the claim of a volume.
+func isTemplated(o manifests.Object, volume string) bool {
+	return slices.ContainsFunc(claimTemplates(o), func(t map[string]any) bool { return manifest.Name(t) == volume })
 }

@@ -39,7 +39,7 @@ import (
 )
 
 // nameAndPlace returns the kind and name of an object with its place, for messages.
-func nameAndPlace(o manifests.Object) string { return o.Place() + ": " + title(o.Fields) }
+func nameAndPlace(o manifests.Object) string { return o.Place() + ": " + kindAndName(o.Fields) }
 
 // Found is the result of reading manifests.
 type Found struct {
@@ -95,7 +95,7 @@ func keyOf(o map[string]any) key {
 	return key{manifest.Kind(o), cmp.Or(manifest.Namespace(o), corev1.NamespaceDefault), manifest.Name(o)}
 }
 
-func title(o map[string]any) string {
+func kindAndName(o map[string]any) string {
 	name := manifest.Name(o)
 	if name == "" {
 		name = manifests.GenerateName(o) + "*"
@@ -137,22 +137,22 @@ func (r *reader) object(o manifests.Object) error {
 		return nil // the owner's pods count
 	}
 	if kind := manifest.Kind(o.Fields); kind != "Pod" && manifest.Deleted(o.Fields) && slices.Contains(withPods, kind) {
-		r.note("%s is ignored: it is being deleted.", title(o.Fields))
+		r.note("%s is ignored: it is being deleted.", kindAndName(o.Fields))
 		return nil
 	}
 	switch manifest.Kind(o.Fields) {
 	case "Pod":
 		return r.pod(o)
 	case "Deployment":
-		return scalable(r, o, func(d appsv1.Deployment) (*int32, corev1.PodTemplateSpec) {
+		return readScalable(r, o, func(d appsv1.Deployment) (*int32, corev1.PodTemplateSpec) {
 			return d.Spec.Replicas, hashed(d.Spec.Template)
 		})
 	case "StatefulSet":
-		return scalable(r, o, func(s appsv1.StatefulSet) (*int32, corev1.PodTemplateSpec) {
+		return readScalable(r, o, func(s appsv1.StatefulSet) (*int32, corev1.PodTemplateSpec) {
 			return s.Spec.Replicas, s.Spec.Template
 		})
 	case "ReplicaSet":
-		return scalable(r, o, func(s appsv1.ReplicaSet) (*int32, corev1.PodTemplateSpec) {
+		return readScalable(r, o, func(s appsv1.ReplicaSet) (*int32, corev1.PodTemplateSpec) {
 			return s.Spec.Replicas, s.Spec.Template
 		})
 	case "DaemonSet":
@@ -208,8 +208,8 @@ func (r *reader) template(o manifests.Object, replicas int32, pods corev1.PodTem
 	return nil
 }
 
-// scalable reads an object with a number of pods from one template.
-func scalable[T any](r *reader, o manifests.Object, of func(T) (*int32, corev1.PodTemplateSpec)) error {
+// readScalable reads an object with a number of pods from one template.
+func readScalable[T any](r *reader, o manifests.Object, of func(T) (*int32, corev1.PodTemplateSpec)) error {
 	object, err := typed[T](r, o)
 	if err != nil {
 		return err
@@ -275,16 +275,16 @@ func (r *reader) pod(o manifests.Object) error {
 	case err != nil:
 		return err
 	case owner.kind == "DaemonSet" || owner.kind == "Node":
-		r.note("%s is ignored: it belongs to %s %s, which is missing.", title(o.Fields), owner.kind, owner.name)
+		r.note("%s is ignored: it belongs to %s %s, which is missing.", kindAndName(o.Fields), owner.kind, owner.name)
 		return nil
 	case simulate.IsMirror(&pod):
-		r.note("%s is ignored: the kubelet of a node runs it itself.", title(o.Fields))
+		r.note("%s is ignored: the kubelet of a node runs it itself.", kindAndName(o.Fields))
 		return nil
 	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
-		r.note("%s is ignored: it has ended.", title(o.Fields))
+		r.note("%s is ignored: it has ended.", kindAndName(o.Fields))
 		return nil
 	case !simulate.NeedsNode(&pod):
-		r.note("%s is ignored: it is being deleted.", title(o.Fields))
+		r.note("%s is ignored: it is being deleted.", kindAndName(o.Fields))
 		return nil
 	}
 	return r.add(o, 1, corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec})
@@ -305,7 +305,7 @@ func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplate
 		return fmt.Errorf("with its %d pods there are more than the %d that can be simulated", pods, simulate.MaxPods)
 	}
 	r.found.Workloads = append(r.found.Workloads, simulate.Workload{
-		Name: title(o.Fields), Pods: int(pods),
+		Name: kindAndName(o.Fields), Pods: int(pods),
 		Pod: corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: keyOf(o.Fields).namespace, Labels: template.Labels, Annotations: template.Annotations},
 			Spec:       template.Spec,
@@ -322,7 +322,7 @@ func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 	}
 	if class := ptr.Deref(spec.RuntimeClassName, ""); class != "" && manifest.UID(o.Fields) == "" {
 		r.miss(fmt.Errorf("%s names the RuntimeClass %s, which is not read: its overhead and its node selection are ignored; "+
-			"use --workloads live or snapshot:FILE", title(o.Fields), class))
+			"use --workloads live or snapshot:FILE", kindAndName(o.Fields), class))
 	}
 	if r := spec.Resources; r != nil {
 		if err := cmp.Or(positive("its pods request", r.Requests), positive("its pods are limited to", r.Limits)); err != nil {
@@ -431,7 +431,7 @@ var unread = map[string]string{
 // knownObjects returns the objects of known kinds, each once, and adds notes on the others.
 func (r *reader) knownObjects(objects []manifests.Object) (known []manifests.Object, err error) {
 	for _, o := range objects {
-		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
+		if what := kindAndName(o.Fields); strings.ContainsFunc(what, unprintable) {
 			err := fmt.Errorf("%s: %q is not a valid name of a Kubernetes object", o.Place(), what)
 			if !o.Listed {
 				return nil, err
@@ -442,7 +442,7 @@ func (r *reader) knownObjects(objects []manifests.Object) (known []manifests.Obj
 		if !r.understands(o) {
 			continue
 		}
-		if o.Listed && patches(o.Fields) { // before a patch replaces the object that it changes
+		if o.Listed && isPatch(o.Fields) { // before a patch replaces the object that it changes
 			r.miss(fmt.Errorf("%s: %w", nameAndPlace(o), errNoContainers))
 			continue
 		}
@@ -466,8 +466,8 @@ func (r *reader) knownObjects(objects []manifests.Object) (known []manifests.Obj
 	return known, nil
 }
 
-// patches reports whether an object has pods without containers, as a patch has.
-func patches(o map[string]any) bool {
+// isPatch reports whether an object has pods without containers, as a patch has.
+func isPatch(o map[string]any) bool {
 	path, ok := map[string]string{"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}[manifest.Kind(o)]
 	if !ok && slices.Contains(withPods, manifest.Kind(o)) {
 		path, ok = "spec.template.spec", true
@@ -527,11 +527,11 @@ func (r *reader) understands(o manifests.Object) bool {
 	}
 	switch {
 	case isUnread && group == of && slices.Contains(changesPods, kind):
-		r.miss(fmt.Errorf("%s in %s is not read; use --workloads live or snapshot:FILE", title(o.Fields), o.File))
+		r.miss(fmt.Errorf("%s in %s is not read; use --workloads live or snapshot:FILE", kindAndName(o.Fields), o.File))
 	case isUnread && group == of:
-		r.note("%s in %s is not read; use --workloads live or snapshot:FILE.", title(o.Fields), o.File)
+		r.note("%s in %s is not read; use --workloads live or snapshot:FILE.", kindAndName(o.Fields), o.File)
 	case !known && makesPods(o.Fields):
-		r.makers = append(r.makers, fmt.Sprintf("%s of %s", title(o.Fields), cmp.Or(version, "no apiVersion")))
+		r.makers = append(r.makers, fmt.Sprintf("%s of %s", kindAndName(o.Fields), cmp.Or(version, "no apiVersion")))
 	case !known:
 		r.others[kind]++
 	case slices.Contains(versions, version):
@@ -575,7 +575,7 @@ func (r *reader) scaler(o manifests.Object) error {
 	if target.Kind == "" || target.Name == "" || hpa.Spec.MaxReplicas < 1 {
 		return errors.New("spec.scaleTargetRef and spec.maxReplicas are required")
 	}
-	s := &scale{by: title(o.Fields), pods: ptr.Deref(hpa.Spec.MinReplicas, 1)}
+	s := &scale{by: kindAndName(o.Fields), pods: ptr.Deref(hpa.Spec.MinReplicas, 1)}
 	s.least = s.pods
 	k := key{target.Kind, keyOf(o.Fields).namespace, target.Name}
 	switch other := r.scaled[k]; {
@@ -601,7 +601,7 @@ func (r *reader) scale(o manifests.Object, pods int32) int32 {
 	}
 	s.used = true
 	if pods == 0 && s.least > 0 {
-		r.note("%s has no effect: %s has replicas: 0, which disables an autoscaler.", s.by, title(o.Fields))
+		r.note("%s has no effect: %s has replicas: 0, which disables an autoscaler.", s.by, kindAndName(o.Fields))
 		return 0
 	}
 	return s.pods
@@ -623,7 +623,7 @@ func (r *reader) job(o manifests.Object) error {
 	if slices.ContainsFunc(status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Status == "True" && slices.Contains(ending, c.Type)
 	}) {
-		r.note("%s is ignored: it has ended.", title(o.Fields))
+		r.note("%s is ignored: it has ended.", kindAndName(o.Fields))
 		return nil
 	}
 	return r.runs(o, j.Spec, status)
@@ -647,7 +647,7 @@ func (r *reader) cronJob(o manifests.Object) error {
 // runs adds the largest number of pods that a Job has at a time.
 func (r *reader) runs(o manifests.Object, spec batchv1.JobSpec, status batchv1.JobStatus) error {
 	if ptr.Deref(spec.Suspend, false) {
-		r.note("%s is ignored: it is suspended.", title(o.Fields))
+		r.note("%s is ignored: it is suspended.", kindAndName(o.Fields))
 		return nil
 	}
 	return r.add(o, atOnce(spec, status), spec.Template)
@@ -664,11 +664,11 @@ func atOnce(spec batchv1.JobSpec, status batchv1.JobStatus) int32 {
 	case *spec.Completions < 0:
 		return *spec.Completions
 	}
-	return max(0, min(most, *spec.Completions-status.Succeeded-indexes(ptr.Deref(status.FailedIndexes, ""))))
+	return max(0, min(most, *spec.Completions-status.Succeeded-countIndexes(ptr.Deref(status.FailedIndexes, ""))))
 }
 
-// indexes counts the numbers in a list such as 1,3-5.
-func indexes(text string) (n int32) {
+// countIndexes counts the numbers in a list such as 1,3-5.
+func countIndexes(text string) (n int32) {
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, several := strings.Cut(part, "-")
 		first, err := strconv.ParseInt(from, 10, 32)
@@ -714,7 +714,7 @@ func ParsePods(text string) (simulate.Workload, error) {
 	}
 	requests := corev1.ResourceList{}
 	for part := range strings.SplitSeq(m[2], ",") {
-		name, amount := split(part)
+		name, amount := splitPart(part)
 		q, err := resource.ParseQuantity(amount)
 		switch _, twice := requests[name]; {
 		case name == "":
@@ -733,8 +733,8 @@ func ParsePods(text string) (simulate.Workload, error) {
 	return load, nil
 }
 
-// split returns the resource and the amount of a part; the resource is "" if the part names none.
-func split(part string) (corev1.ResourceName, string) {
+// splitPart returns the resource and the amount of a part; the resource is "" if the part names none.
+func splitPart(part string) (corev1.ResourceName, string) {
 	if name, amount, named := strings.Cut(part, "="); named {
 		if long, known := devices[name]; known {
 			return long, amount

@@ -39,8 +39,8 @@ func (j checked) values() map[string]string {
 		// report what keeps the machine from joining. They overwrite the token in cloud-init's copies of the user
 		// data.
 
-		"KubeadmScript": script(kubeadmScript), // completes /etc/lkeplan/join.yaml, which must exist, and runs kubeadm join
-		"K3sScript":     script(k3sScript),     // completes /etc/rancher/k3s/config.yaml, and starts k3s-agent
+		"KubeadmScript": machineScriptWith(kubeadmScript), // completes /etc/lkeplan/join.yaml, which must exist, and runs kubeadm join
+		"K3sScript":     machineScriptWith(k3sScript),     // completes /etc/rancher/k3s/config.yaml, and starts k3s-agent
 	}
 }
 
@@ -63,7 +63,7 @@ func Custom(text string, j Join) ([]byte, error) {
 	var out strings.Builder
 	end := 0
 	for _, at := range valueName.FindAllStringSubmatchIndex(text, -1) {
-		indent, name := group(text, at, 1), group(text, at, 2)
+		indent, name := matchGroup(text, at, 1), matchGroup(text, at, 2)
 		value, known := values[name]
 		if !known {
 			return nil, fmt.Errorf("template of user data: line %d: %q names no value; use {{.Name}} with one of the names %s",
@@ -84,8 +84,8 @@ func Custom(text string, j Join) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// group returns the text of a group of a match; "" if it has none.
-func group(text string, at []int, n int) string {
+// matchGroup returns the text of a group of a match; "" if it has none.
+func matchGroup(text string, at []int, n int) string {
 	if at[2*n] < 0 {
 		return ""
 	}

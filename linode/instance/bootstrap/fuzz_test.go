@@ -63,7 +63,7 @@ func written(t *testing.T, text []byte) map[string]string {
 	for _, f := range c.Files {
 		files[f.Path] = f.Content
 	}
-	if got := files[scriptFile]; got != script(kubeadmScript) && got != script(k3sScript) {
+	if got := files[scriptFile]; got != machineScriptWith(kubeadmScript) && got != machineScriptWith(k3sScript) {
 		t.Errorf("another script\n%s", got)
 	}
 	return files

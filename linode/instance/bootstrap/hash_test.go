@@ -37,7 +37,7 @@ func TestBundleOfAChainIsKnownByItsRoot(t *testing.T) {
 	for _, c := range []*issuer{ca, between, root} {
 		bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw})...)
 	}
-	cas, err := certificates(bundle)
+	cas, err := parseCertificates(bundle)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,10 +60,10 @@ type checked struct {
 // check reports what would prevent a machine from joining. kubeadm passes labels and taints to the kubelet on a
 // line that is split at spaces, so they may only contain what a Node allows.
 func (j Join) check() (checked, error) {
-	cas, caErr := certificates(j.CA)
+	cas, caErr := parseCertificates(j.CA)
 	endpoint, endpointErr := endpointOf(j.Server)
 	wrong := []error{
-		valid("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
+		validError("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
 		checkForm("region", j.Region, nameForm), checkForm("plan type", j.PlanType, nameForm),
 		checkTaints(j.Taints), CheckKubelet(j.Kubelet),
 	}
@@ -71,13 +71,13 @@ func (j Join) check() (checked, error) {
 		wrong = append(wrong, errors.New("the token is not <6 characters>.<16 characters> of a-z and 0-9"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(j.Labels)) {
-		wrong = append(wrong, valid("label", key, validation.IsQualifiedName(key)),
-			valid("value of label "+strconv.Quote(key), j.Labels[key], validation.IsValidLabelValue(j.Labels[key])))
+		wrong = append(wrong, validError("label", key, validation.IsQualifiedName(key)),
+			validError("value of label "+strconv.Quote(key), j.Labels[key], validation.IsValidLabelValue(j.Labels[key])))
 	}
 	return checked{j, cas, endpoint, kubeletConfig(j.Kubelet)}, errors.Join(append(wrong, endpointErr, caErr)...)
 }
 
-func valid(what, text string, problems []string) error {
+func validError(what, text string, problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
@@ -103,8 +103,8 @@ var effects = []corev1.TaintEffect{
 func checkTaints(taints []corev1.Taint) error {
 	var wrong []error
 	for i, t := range taints {
-		wrong = append(wrong, valid("taint", t.Key, validation.IsQualifiedName(t.Key)),
-			valid("value of taint "+strconv.Quote(t.Key), t.Value, validation.IsValidLabelValue(t.Value)))
+		wrong = append(wrong, validError("taint", t.Key, validation.IsQualifiedName(t.Key)),
+			validError("value of taint "+strconv.Quote(t.Key), t.Value, validation.IsValidLabelValue(t.Value)))
 		if !slices.Contains(effects, t.Effect) {
 			wrong = append(wrong, fmt.Errorf("taint %q: the effect %q is not one of %v", t.Key, t.Effect, effects))
 		}
@@ -172,8 +172,8 @@ func (j Join) taintFlags() (all []string) {
 	return all
 }
 
-// certificates returns the CA certificates of a bundle.
-func certificates(bundle []byte) ([]*x509.Certificate, error) {
+// parseCertificates returns the CA certificates of a bundle.
+func parseCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for rest := bundle; ; {
 		block, after := pem.Decode(rest)

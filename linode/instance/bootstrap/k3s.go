@@ -37,7 +37,7 @@ func K3s(j Join) ([]byte, error) {
 }
 
 func (j checked) k3sFiles() []file {
-	return []file{{k3sFile, "0600", j.k3sConfig()}, {scriptFile, "0700", script(k3sScript)}}
+	return []file{{k3sFile, "0600", j.k3sConfig()}, {scriptFile, "0700", machineScriptWith(k3sScript)}}
 }
 
 func (j checked) k3sConfig() string {

@@ -67,7 +67,7 @@ func (j checked) kubeadmFiles() []file {
 	if j.kubelet != "" {
 		files = append(files, file{patchFile, "0600", j.kubelet})
 	}
-	return append(files, file{scriptFile, "0700", script(kubeadmScript)})
+	return append(files, file{scriptFile, "0700", machineScriptWith(kubeadmScript)})
 }
 
 func (j checked) kubeadmConfig() string {

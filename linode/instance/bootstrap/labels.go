@@ -20,14 +20,14 @@ var kubeletLabels = []string{
 // the Node.
 func KubeletMaySet(key string) bool {
 	namespace, _, _ := strings.Cut(key, "/")
-	if namespace == key || !within(namespace, "kubernetes.io") && !within(namespace, "k8s.io") {
+	if namespace == key || !isWithin(namespace, "kubernetes.io") && !isWithin(namespace, "k8s.io") {
 		return true
 	}
-	return !within(namespace, corev1.LabelNamespaceNodeRestriction) && (slices.Contains(kubeletLabels, key) ||
-		within(namespace, corev1.LabelNamespaceSuffixKubelet) || within(namespace, corev1.LabelNamespaceSuffixNode))
+	return !isWithin(namespace, corev1.LabelNamespaceNodeRestriction) && (slices.Contains(kubeletLabels, key) ||
+		isWithin(namespace, corev1.LabelNamespaceSuffixKubelet) || isWithin(namespace, corev1.LabelNamespaceSuffixNode))
 }
 
-// within reports whether a domain is equal to another one or is below it.
-func within(domain, parent string) bool {
+// isWithin reports whether a domain is equal to another one or is below it.
+func isWithin(domain, parent string) bool {
 	return domain == parent || strings.HasSuffix(domain, "."+parent)
 }

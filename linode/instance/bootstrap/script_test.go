@@ -199,7 +199,7 @@ func shells(names ...string) (all []string) {
 // TestScriptsAreOfAnyShell: a script is read as it is, and as a machine has it.
 func TestScriptsAreOfAnyShell(t *testing.T) {
 	for _, text := range []string{
-		machineScript + kubeadmScript, machineScript + k3sScript, script(kubeadmScript), script(k3sScript),
+		machineScript + kubeadmScript, machineScript + k3sScript, machineScriptWith(kubeadmScript), machineScriptWith(k3sScript),
 	} {
 		for _, sh := range shells("sh", "dash", "bash", "busybox") {
 			args := []string{"-n"}

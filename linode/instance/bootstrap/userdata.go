@@ -49,8 +49,8 @@ func (j checked) cloudConfig(files []file) ([]byte, error) {
 // notRun matches comments, empty lines and indentation of scripts, for which user data has no room.
 var notRun = regexp.MustCompile(`(?m)^[ \t]*(#[^!].*)?\n|^[ \t]+`)
 
-// script returns the script that a machine runs, with the part for its kind at the end.
-func script(last string) string { return notRun.ReplaceAllString(machineScript+last, "") }
+// machineScriptWith returns the script that a machine runs, with the part for its kind at the end.
+func machineScriptWith(last string) string { return notRun.ReplaceAllString(machineScript+last, "") }
 
 // tooLarge lists the size of each part, so that users know what to shorten.
 func (j Join) tooLarge(size string, files []file) error {

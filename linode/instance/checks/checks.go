@@ -48,7 +48,7 @@ type Settings struct{ Name, ID, Region, Endpoint string }
 
 // Joins checks the prerequisites for machines to join.
 func Joins(ctx context.Context, c Cluster, s Settings) []Finding {
-	return slices.Concat(s.findings(), checkEndpoint(ctx, c, s), tokens(ctx, c))
+	return slices.Concat(s.findings(), checkEndpoint(ctx, c, s), checkTokens(ctx, c))
 }
 
 // findings checks the settings themselves, as the controller reads them.
@@ -95,9 +95,9 @@ func checkEndpoint(ctx context.Context, c Cluster, s Settings) []Finding {
 	return []Finding{{ok, of, "machines read the address from the ConfigMap kube-public/cluster-info", ""}}
 }
 
-// tokens checks whether machines can join with bootstrap tokens, and what else these allow. It cannot check whether
-// the API server accepts bootstrap tokens at all.
-func tokens(ctx context.Context, c Cluster) []Finding {
+// checkTokens checks whether machines can join with bootstrap tokens, and what else these allow. It cannot check
+// whether the API server accepts bootstrap tokens at all.
+func checkTokens(ctx context.Context, c Cluster) []Finding {
 	const of = "bootstrap tokens"
 	if isK3s(ctx, c) {
 		return []Finding{{ok, of, "k3s accepts them without further rights", ""}}
@@ -113,12 +113,12 @@ func tokens(ctx context.Context, c Cluster) []Finding {
 		if err != nil {
 			return notKnown(of, err)
 		}
-		if b.RoleRef.Name == approvesAny && binds(b, groupsOfAToken...) {
+		if b.RoleRef.Name == approvesAny && bindsGroup(b, groupsOfAToken...) {
 			return []Finding{{warn, of, fmt.Sprintf("the ClusterRoleBinding %s lets anyone with the token of a machine get "+
 				"the certificate of any Node", b.Name), "bind " + approvesAny + " to the group of your " +
 				"tokens, such as kubeadm's system:bootstrappers:kubeadm:default-node-token"}}
 		}
-		requests = requests || b.RoleRef.Name == asking && binds(b, token.Group)
+		requests = requests || b.RoleRef.Name == asking && bindsGroup(b, token.Group)
 	}
 	if !requests {
 		return []Finding{{fail, of, "no ClusterRoleBinding lets the group " + token.Group + " request certificates: " +
@@ -139,8 +139,8 @@ func isK3s(ctx context.Context, c Cluster) bool {
 	return err == nil && strings.Contains(info.GitVersion, "+k3s")
 }
 
-// binds reports whether a binding is for one of the groups.
-func binds(binding *rbacv1.ClusterRoleBinding, groups ...string) bool {
+// bindsGroup reports whether a binding is for one of the groups.
+func bindsGroup(binding *rbacv1.ClusterRoleBinding, groups ...string) bool {
 	return slices.ContainsFunc(binding.Subjects, func(s rbacv1.Subject) bool {
 		return s.Kind == rbacv1.GroupKind && slices.Contains(groups, s.Name)
 	})

@@ -28,7 +28,7 @@ func (s *input) create(d *Decision, waiting []Claim) {
 	for _, c := range due[:min(room, len(due))] {
 		ask := s.memory.asked[c.UID]
 		ask.underway = true
-		put(&s.memory.asked, c.UID, ask)
+		putInto(&s.memory.asked, c.UID, ask)
 		s.memory.sent = append(s.memory.sent, s.now)
 		d.Creates = append(d.Creates, Create{UID: c.UID, Label: Label(s.policy.Cluster, c.UID)})
 	}
@@ -108,8 +108,8 @@ func (m *Memory) Made(c Claim, machine int, o Outcome, policy Policy, now time.T
 	case NoRoom, Busy:
 		m.account = m.account.increased(now)
 	}
-	put(&m.asked, c.UID, ask)
-	put(&m.kinds, c.Kind, kind)
+	putInto(&m.asked, c.UID, ask)
+	putInto(&m.kinds, c.Kind, kind)
 }
 
 // refusals has the number of consecutive refusals, and the time before which the call is not sent again.

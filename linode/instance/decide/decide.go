@@ -194,7 +194,7 @@ func (s *input) bind(d *Decision, c Claim, machine int) {
 	if a, ok := s.memory.assigned[c.UID]; ok && (a.underway || s.now.Sub(a.at) < stored) {
 		return
 	}
-	put(&s.memory.assigned, c.UID, assignment{machine: machine, at: s.now, underway: true})
+	putInto(&s.memory.assigned, c.UID, assignment{machine: machine, at: s.now, underway: true})
 	d.Binds = append(d.Binds, Bind{UID: c.UID, Machine: machine})
 }
 
@@ -215,7 +215,7 @@ func (s *input) checkMissing(d *Decision, c Claim) {
 	case m.underway, s.now.Sub(m.at) < lookAgain:
 		return
 	}
-	put(&s.memory.missing, c.UID, missing{at: s.now, underway: true})
+	putInto(&s.memory.missing, c.UID, missing{at: s.now, underway: true})
 	d.Looks = append(d.Looks, Look{UID: c.UID, Machine: c.Machine})
 }
 
@@ -287,7 +287,7 @@ func (s *input) delete(d *Decision, order Delete) {
 	if t, ok := s.memory.deleting[order.Machine]; ok && (t.underway || s.now.Sub(t.at) < deleteAgain) {
 		return
 	}
-	put(&s.memory.deleting, order.Machine, attempt{at: s.now, underway: true})
+	putInto(&s.memory.deleting, order.Machine, attempt{at: s.now, underway: true})
 	d.Deletes = append(d.Deletes, order)
 }
 
@@ -310,14 +310,14 @@ func (s *input) removeOrphans(d *Decision, owned map[int]bool) {
 		}
 		since, again := s.memory.unowned[m.ID]
 		if !again {
-			put(&s.memory.unowned, m.ID, s.now)
+			putInto(&s.memory.unowned, m.ID, s.now)
 		}
 		n, inhabited := s.Nodes[m.ID]
 		switch overdue := again && s.now.Sub(since) >= s.policy.Keep; {
 		case inhabited && n.MayBeDeleted && !n.Leaving, overdue && inhabited && !n.Leaving && many <= maxDrainedOrphans:
 			d.Drains = append(d.Drains, Drain{Machine: m.ID, Node: n.Name})
 		case overdue && inhabited && !n.Leaving && !s.memory.reported[m.ID]:
-			put(&s.memory.reported, m.ID, true)
+			putInto(&s.memory.reported, m.ID, true)
 			d.Kept = append(d.Kept, m.ID)
 		case overdue && !inhabited:
 			s.delete(d, Delete{Machine: m.ID, Label: m.Label})

@@ -66,20 +66,20 @@ type attempt struct {
 func (m *Memory) Release(uid string, now time.Time) (gone bool) {
 	e, again := m.ending[uid]
 	if !again {
-		put(&m.ending, uid, ending{at: now})
+		putInto(&m.ending, uid, ending{at: now})
 	}
 	return e.gone
 }
 
 // Bound records the result of a Bind. If it was not stored, it is repeated.
 func (m *Memory) Bound(b Bind, now time.Time) {
-	put(&m.assigned, b.UID, assignment{machine: b.Machine, at: now})
+	putInto(&m.assigned, b.UID, assignment{machine: b.Machine, at: now})
 }
 
 // Looked records whether a requested machine exists; known is false if Linode gave no answer.
 func (m *Memory) Looked(l Look, there, known bool, now time.Time) {
 	if l.Label == "" {
-		put(&m.missing, l.UID, missing{at: now, absent: known && !there})
+		putInto(&m.missing, l.UID, missing{at: now, absent: known && !there})
 		return
 	}
 	if e, ok := m.ending[l.UID]; ok {
@@ -90,9 +90,9 @@ func (m *Memory) Looked(l Look, there, known bool, now time.Time) {
 
 // Deleted records the result of a Delete, which is Done if the machine did not exist.
 func (m *Memory) Deleted(order Delete, o Outcome, now time.Time) {
-	put(&m.deleting, order.Machine, attempt{at: now})
+	putInto(&m.deleting, order.Machine, attempt{at: now})
 	if o == Done {
-		put(&m.deleted, order.Machine, true)
+		putInto(&m.deleted, order.Machine, true)
 	}
 }
 
@@ -112,10 +112,10 @@ func (m Memory) after(view View, policy Policy, now time.Time) Memory {
 	for _, l := range view.Machines {
 		machines[l.ID], listed[l.ID] = true, true
 	}
-	m.asked, m.assigned = kept(m.asked, claims), kept(m.assigned, claims)
-	m.ending, m.missing = kept(m.ending, claims), kept(m.missing, claims)
-	m.deleting, m.deleted = kept(m.deleting, machines), kept(m.deleted, machines)
-	m.unowned, m.reported = kept(m.unowned, listed), kept(m.reported, listed)
+	m.asked, m.assigned = keepKeys(m.asked, claims), keepKeys(m.assigned, claims)
+	m.ending, m.missing = keepKeys(m.ending, claims), keepKeys(m.missing, claims)
+	m.deleting, m.deleted = keepKeys(m.deleting, machines), keepKeys(m.deleted, machines)
+	m.unowned, m.reported = keepKeys(m.unowned, listed), keepKeys(m.reported, listed)
 	m.kinds = maps.Clone(m.kinds)
 	for _, c := range view.Claims {
 		if c.Machine != 0 {
@@ -144,13 +144,13 @@ func (m *Memory) pending(view View) bool {
 	return false
 }
 
-func kept[K comparable, V any](m map[K]V, keys map[K]bool) map[K]V {
+func keepKeys[K comparable, V any](m map[K]V, keys map[K]bool) map[K]V {
 	m = maps.Clone(m)
 	maps.DeleteFunc(m, func(k K, _ V) bool { return !keys[k] })
 	return m
 }
 
-func put[K comparable, V any](m *map[K]V, k K, v V) {
+func putInto[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
 	}

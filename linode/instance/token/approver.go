@@ -81,8 +81,8 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if claim != nil {
 		node = a.nodeOf(string(claim.UID))
 	}
-	refused := refuse(&r, claim, node)
-	r.Status.Conditions = append(r.Status.Conditions, answer(node, refused))
+	refused := refusalOf(&r, claim, node)
+	r.Status.Conditions = append(r.Status.Conditions, newCondition(node, refused))
 	err := a.client.SubResource("approval").Update(ctx, &r)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // another client has answered it
@@ -110,8 +110,8 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	return ctrl.Result{}, nil
 }
 
-// answer returns the condition that the request gets.
-func answer(node string, refused error) certificatesv1.CertificateSigningRequestCondition {
+// newCondition returns the condition that the request gets.
+func newCondition(node string, refused error) certificatesv1.CertificateSigningRequestCondition {
 	c := certificatesv1.CertificateSigningRequestCondition{Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now()}
 	if refused != nil {
 		c.Type, c.Reason = certificatesv1.CertificateDenied, "NotTheMachineOfNodeClaim"
@@ -150,9 +150,9 @@ func claimOfRequest(r *certificatesv1.CertificateSigningRequest, claims []karpv1
 	return nil
 }
 
-// refuse says why a request with the token of a claim, whose Node has the given name, is denied; nil if it is
+// refusalOf says why a request with the token of a claim, whose Node has the given name, is denied; nil if it is
 // approved. The claim is nil if the token belongs to none.
-func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
+func refusalOf(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
 	switch {
 	case isReport(r): // even if it would be valid otherwise
 		return errReport

@@ -38,7 +38,7 @@ const (
 // Register implements operatorpkg's Controller.
 func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("nodeclaim.token").
-		Watches(&karpv1.NodeClaim{}, events()).
+		Watches(&karpv1.NodeClaim{}, revocationEvents()).
 		Complete(c)
 	if err != nil {
 		return err
@@ -53,10 +53,10 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 	}))
 }
 
-// events requests the revocation of the token of a claim, by the claim's UID, because a deleted claim leaves
+// revocationEvents requests the revocation of the token of a claim, by the claim's UID, because a deleted claim leaves
 // nothing else, and a new claim may have its name. Claims that exist when the controller starts are left to the
 // sweep, which needs only one list for all of them.
-func events() handler.EventHandler {
+func revocationEvents() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	revoke := func(o client.Object, q queue) {
 		q.Add(reconcile.Request{NamespacedName: client.ObjectKey{Name: string(o.GetUID())}})

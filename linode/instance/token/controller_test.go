@@ -41,9 +41,9 @@ func TestTokenOfRegisteredClaimIsRevoked(t *testing.T) {
 			q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 			defer q.ShutDown()
 			if c.is == nil {
-				events().Delete(t.Context(), event.DeleteEvent{Object: c.was}, q)
+				revocationEvents().Delete(t.Context(), event.DeleteEvent{Object: c.was}, q)
 			} else {
-				events().Update(t.Context(), event.UpdateEvent{ObjectOld: c.was, ObjectNew: c.is}, q)
+				revocationEvents().Update(t.Context(), event.UpdateEvent{ObjectOld: c.was, ObjectNew: c.is}, q)
 			}
 			if got := q.Len() == 1; got != c.want {
 				t.Fatalf("asked to revoke: %v", got)
@@ -70,7 +70,7 @@ func TestSweepDeletesUnusedTokens(t *testing.T) {
 			"waits": claim, "registered": registered, "going": going, "gone": claim,
 		}[name]()
 		nc.Name, nc.UID = name, types.UID(name)
-		s := wanted(nc, IDs(name)[0], "0123456789abcdef", start)
+		s := wantedSecret(nc, IDs(name)[0], "0123456789abcdef", start)
 		objects = append(objects, s)
 		if name != "gone" {
 			objects = append(objects, nc)
@@ -81,7 +81,7 @@ func TestSweepDeletesUnusedTokens(t *testing.T) {
 	}
 	strange := foreign(0) // has our label, and not a name that we would give it
 	strange.Name, strange.Labels = "bootstrap-token-aaaaaa", map[string]string{Label: "gone"}
-	elsewhere := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start)
+	elsewhere := wantedSecret(claim(), IDs(uid)[0], "0123456789abcdef", start)
 	elsewhere.Namespace = "default"
 	c := cluster(interceptor.Funcs{}, append(objects, strange, elsewhere, foreign(1))...)
 	for _, s := range []*corev1.Secret{strange, elsewhere, foreign(1)} {

@@ -126,7 +126,7 @@ func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 			if tt.claim != nil {
 				tt.claim(&claim)
 			}
-			err := refuse(r, claimOfRequest(r, []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{UID: "uid-b"}}, claim}), "prod-1")
+			err := refusalOf(r, claimOfRequest(r, []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{UID: "uid-b"}}, claim}), "prod-1")
 			if said := ""; err != nil {
 				if said = err.Error(); len(said) > 1000 {
 					t.Errorf("no event takes %d bytes", len(said))

@@ -89,7 +89,7 @@ func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now ti
 			}
 		case err != nil:
 			return "", err
-		case owner(s) == string(claim.UID):
+		case ownerUID(s) == string(claim.UID):
 			return t.keep(ctx, claim, id, s, now)
 		}
 	}
@@ -114,13 +114,13 @@ func (t *Tokens) keep(
 		}
 		return t.create(ctx, claim, id, now)
 	}
-	want := wanted(claim, id, secret, now)
+	want := wantedSecret(claim, id, secret, now)
 	if isValid(s, want, now) {
 		return id + "." + secret, nil
 	}
 	s.Data, s.OwnerReferences = want.Data, want.OwnerReferences
 	if err := t.writer.Update(ctx, s); err != nil { // it fails if the Secret has changed since
-		return "", explain("update", "Secret "+s.Name, err)
+		return "", explainError("update", "Secret "+s.Name, err)
 	}
 	return id + "." + secret, nil
 }
@@ -138,17 +138,17 @@ func isValid(s, want *corev1.Secret, now time.Time) bool {
 
 func (t *Tokens) create(ctx context.Context, claim *karpv1.NodeClaim, id string, now time.Time) (string, error) {
 	secret := strings.ToLower(rand.Text()[:16])
-	s := wanted(claim, id, secret, now)
+	s := wantedSecret(claim, id, secret, now)
 	if err := t.writer.Create(ctx, s); err != nil {
-		return "", explain("create", "Secret "+s.Name, err)
+		return "", explainError("create", "Secret "+s.Name, err)
 	}
 	return id + "." + secret, nil
 }
 
 var secretForm = regexp.MustCompile(`^[a-z0-9]{16}$`)
 
-// wanted returns the Secret of a claim. Kubernetes deletes it after its claim, and when it has expired.
-func wanted(claim *karpv1.NodeClaim, id, secret string, now time.Time) *corev1.Secret {
+// wantedSecret returns the Secret of a claim. Kubernetes deletes it after its claim, and when it has expired.
+func wantedSecret(claim *karpv1.NodeClaim, id, secret string, now time.Time) *corev1.Secret {
 	data := map[string][]byte{}
 	for key, value := range map[string]string{
 		"token-id": id, "token-secret": secret,
@@ -175,7 +175,7 @@ func (t *Tokens) Revoke(ctx context.Context, uid string) error {
 	var failed []error
 	for _, id := range IDs(uid) {
 		s, err := t.get(ctx, id)
-		if err == nil && owner(s) == uid {
+		if err == nil && ownerUID(s) == uid {
 			err = t.delete(ctx, s)
 		}
 		if client.IgnoreNotFound(err) != nil {
@@ -196,7 +196,7 @@ func (t *Tokens) Sweep(
 	list := &metav1.PartialObjectMetadataList{} // without the tokens, which are not needed
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	if err := t.reader.List(ctx, list, client.InNamespace(namespace), client.HasLabels{Label}); err != nil {
-		return nil, explain("list", "Secrets", err)
+		return nil, explainError("list", "Secrets", err)
 	}
 	if len(list.Items) == 0 {
 		return nil, nil
@@ -224,7 +224,7 @@ func (t *Tokens) Sweep(
 func (t *Tokens) get(ctx context.Context, id string) (*corev1.Secret, error) {
 	var s corev1.Secret
 	err := t.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + id}, &s)
-	return &s, explain("get", "Secret "+prefix+id, err)
+	return &s, explainError("get", "Secret "+prefix+id, err)
 }
 
 // delete deletes a Secret if it has not been replaced since it was read.
@@ -232,11 +232,11 @@ func (t *Tokens) delete(ctx context.Context, s client.Object) error {
 	uid, version := s.GetUID(), s.GetResourceVersion()
 	seen := client.Preconditions{UID: &uid, ResourceVersion: &version}
 	gone := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: s.GetName()}}
-	return explain("delete", "Secret "+s.GetName(), t.writer.Delete(ctx, gone, seen))
+	return explainError("delete", "Secret "+s.GetName(), t.writer.Delete(ctx, gone, seen))
 }
 
-// explain adds to an error the action, the Secret and the missing right, if any.
-func explain(verb, name string, err error) error {
+// explainError adds to an error the action, the Secret and the missing right, if any.
+func explainError(verb, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -247,8 +247,8 @@ func explain(verb, name string, err error) error {
 	return fmt.Errorf("%s %s in %s: %w", verb, name, namespace, err)
 }
 
-// owner returns the UID of the claim that a Secret belongs to; "" if it is not one of ours.
-func owner(s *corev1.Secret) string {
+// ownerUID returns the UID of the claim that a Secret belongs to; "" if it is not one of ours.
+func ownerUID(s *corev1.Secret) string {
 	if s.Type != corev1.SecretTypeBootstrapToken {
 		return ""
 	}

@@ -197,7 +197,7 @@ func TestSecretWithoutATokenIsRecreated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := IDs(uid)[0]
-			s := wanted(claim(), id, "0123456789abcdef", start)
+			s := wantedSecret(claim(), id, "0123456789abcdef", start)
 			spoil(s)
 			c := cluster(interceptor.Funcs{}, s)
 			token := ensured(t, c, start)
@@ -209,16 +209,16 @@ func TestSecretWithoutATokenIsRecreated(t *testing.T) {
 }
 
 func TestSecretIsCorrected(t *testing.T) {
-	for _, key := range slices.Sorted(maps.Keys(wanted(claim(), "", "", start).Data)) {
+	for _, key := range slices.Sorted(maps.Keys(wantedSecret(claim(), "", "", start).Data)) {
 		if strings.HasPrefix(key, "token-") {
 			continue
 		}
 		for _, value := range []string{"", "nonsense", "2126-11-01T12:00:00Z"} {
-			s := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start)
+			s := wantedSecret(claim(), IDs(uid)[0], "0123456789abcdef", start)
 			s.Data[key] = []byte(value)
 			c := cluster(interceptor.Funcs{}, s)
 			ensured(t, c, start)
-			want := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start).Data
+			want := wantedSecret(claim(), IDs(uid)[0], "0123456789abcdef", start).Data
 			if d := cmp.Diff(want, secrets(t, c)[s.Name].Data); d != "" {
 				t.Errorf("%s was %q: -want +got\n%s", key, value, d)
 			}
@@ -229,8 +229,8 @@ func TestSecretIsCorrected(t *testing.T) {
 // TestTwoLeadersHaveOneToken lets a second one do all that it does right before each call of
 // the first that writes.
 func TestTwoLeadersHaveOneToken(t *testing.T) {
-	spoilt := wanted(claim(), IDs(uid)[0], "abc", start)
-	old := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start.Add(-15*time.Minute))
+	spoilt := wantedSecret(claim(), IDs(uid)[0], "abc", start)
+	old := wantedSecret(claim(), IDs(uid)[0], "0123456789abcdef", start.Add(-15*time.Minute))
 	for name, before := range map[string][]client.Object{
 		"nothing": nil, "a Secret without a token": {spoilt}, "an old Secret": {old},
 	} {
