@@ -100,7 +100,7 @@ their subdirectories. It skips directories without a cluster block.`,
 			if err := flags.Report(env, compiled, diags); err != nil {
 				return err
 			}
-			fmt.Fprintln(env.Stdout, diag.Fit("ok: "+inventory(compiled)+checked, flags.Columns(env.Stdout, env.Getenv)))
+			fmt.Fprintln(env.Stdout, diag.Fit("ok: "+countObjects(compiled)+checked, flags.Columns(env.Stdout, env.Getenv)))
 			return nil
 		},
 	}

@@ -203,7 +203,7 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 	outdated, foreign := map[string]bool{}, map[manifest.Key]bool{} // pools whose nodes a wave holds; objects of another directory
 	for _, o := range base.Objects {
 		if o.Kind() == "NodePool" && d.Float64() < .2 {
-			held, err := rollout.Limited(o, 0)
+			held, err := rollout.LimitReplacement(o, 0)
 			if err != nil {
 				return err
 			}
@@ -304,7 +304,7 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 		case c.Action == plan.Delete && (c.Prune == "" || c.Prune == plan.Drained):
 			delete(written, key)
 		case c.Action == plan.Forget && c.Released != nil:
-			if written[key] = c.Released; !kube.Same(withoutOwner(rollout.Released(live[key])), withoutOwner(c.Released)) {
+			if written[key] = c.Released; !kube.Same(withoutOwner(rollout.WithoutWaveBudget(live[key])), withoutOwner(c.Released)) {
 				return fmt.Errorf("%s is released in another form:\n%s", key, cmp.Diff(live[key], c.Released))
 			}
 		}
@@ -336,7 +336,7 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 			continue
 		}
 		if c.Prune == plan.StartRemoval { // all drain, a static pool by fewer replicas
-			if rollout.Braked(written[key]) {
+			if rollout.HasWaveBudget(written[key]) {
 				return fmt.Errorf("%s drains, and the budget of a wave holds its nodes", key)
 			}
 			if touched += len(of); impact.Rolled != len(of) {
@@ -363,7 +363,7 @@ func (d directoryDraw) check(ctx context.Context, base, head compile.Result, pri
 			if err != nil {
 				return err
 			}
-			if after && (!before || rollout.Braked(live[key])) && !rollout.Braked(written[key]) {
+			if after && (!before || rollout.HasWaveBudget(live[key])) && !rollout.HasWaveBudget(written[key]) {
 				drifted++
 				if before {
 					kinds["held"]++

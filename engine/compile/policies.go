@@ -71,7 +71,7 @@ func PolicyValue(p plan.Plan) cty.Value {
 		"objects": cty.ObjectVal(map[string]cty.Value{"created": numberValue(s.Create), "changed": numberValue(s.Update),
 			"deleted": numberValue(s.Delete)}),
 		"cost":            cty.ObjectVal(map[string]cty.Value{"current": current, "floor": floor, "ceiling": ceiling}),
-		schemas.Simulated: simulated(p.Workloads),
+		schemas.Simulated: simulationValue(p.Workloads),
 	})
 }
 

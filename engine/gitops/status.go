@@ -43,7 +43,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 		}
 	}
 	if opens := plan.Opens(np); !opens.IsZero() {
-		np.Status.NextWindow = statusMoment(opens)
+		np.Status.NextWindow = statusTime(opens)
 	}
 	np.Status.Drift = nil
 	for _, d := range p.Drift {

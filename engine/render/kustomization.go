@@ -56,7 +56,7 @@ func filesOf(objects []map[string]any) (map[string][]byte, error) {
 	contents := map[string][]byte{}
 	var names []string
 	for _, object := range objects {
-		object = kept(object)
+		object = withoutPrune(object)
 		text, err := YAML(object)
 		if bytes.Contains(text, []byte("${")) { // Flux would put the value of a variable there
 			text, err = YAML(manifest.Annotated(object, schemas.FluxSubstitute, "disabled"))

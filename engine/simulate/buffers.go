@@ -90,7 +90,7 @@ type Spare struct {
 type spare struct {
 	cache   *virtualpods.Cache
 	pods    []*corev1.Pod
-	loads   int                      // workloads, which are the last ones
+	loads   int                      // number of workloads of buffers, which come last
 	on      map[string][]*corev1.Pod // by the existing nodes with room for them
 	counts  map[string]int           // of pods, by the provider ids of these nodes
 	most    int                      // nodes that can still be made for them

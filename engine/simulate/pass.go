@@ -20,7 +20,7 @@ import (
 // passResult is the result of a pass.
 type passResult struct {
 	pending  []*corev1.Pod
-	progress bool // some pod has got a node, or a node was made for pods of buffers
+	progress bool // some pod got a node, or a node was created for pods of buffers
 }
 
 // planErrors has the reasons why pods have no node, from Karpenter and the choice of plan types.
@@ -30,10 +30,9 @@ type planErrors struct {
 	without map[string]bool      // pools without any usable plan type
 }
 
-// pass has Karpenter plan once, chooses the plan types of the nodes that it wants, and
-// binds their pods.
+// pass runs Karpenter's scheduler once, chooses the plan types of the new nodes, and binds the pods.
 func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, error) {
-	ctx = settings(ctx)
+	ctx = withSettings(ctx)
 	found := planErrors{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
 	var asking []*corev1.Pod
 	for _, pod := range pending {
@@ -100,7 +99,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 		found.errors[pod.UID] = err
 	}
 	w.last = found
-	left := waiting(pending)
+	left := podsWithoutNode(pending)
 	return passResult{left, len(left) < len(pending) || reserved}, found.check(left, len(pending)-len(left))
 }
 

@@ -130,8 +130,8 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 
 var errNoRegion = errors.New("the region of the cluster is unknown, but plans and prices depend on it")
 
-// place has pods placed for as long as some get a node, and returns those without one. For pods of buffers, it makes at most as
-// many nodes as there are pods.
+// place runs passes as long as some pod gets a node, and returns the pods without one. For pods of buffers, it
+// creates at most as many nodes as there are pods.
 func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.Pod, error) {
 	w.spare.most = len(w.spare.pods)
 	for len(pending) > 0 || len(w.spare.pods) > 0 {

@@ -32,8 +32,8 @@ func LivePolicies(c client.Reader) Policies {
 	}
 }
 
-// Gate returns one of Karpenter's methods as policies, and the buffers of a cluster, let it act. Those that do not consolidate are
-// returned as they are.
+// Gate limits one of Karpenter's methods to what the policies and the buffers of a cluster allow. Methods that do
+// not consolidate are returned unchanged.
 func Gate(method disruption.Method, cluster *state.Cluster, policies Policies, now func() time.Time) disruption.Method {
 	switch method.(type) {
 	case *disruption.Emptiness, *disruption.MultiNodeConsolidation, *disruption.SingleNodeConsolidation:
@@ -67,8 +67,9 @@ func (g *gate) ShouldDisrupt(ctx context.Context, c *disruption.Candidate) bool 
 	return err == nil && p.Open(c.NodeClaim.CreationTimestamp.Time, g.now())
 }
 
-// ComputeCommands implements disruption.Method. It leaves out the nodes of a command that saves nothing or too little, or
-// takes the capacity of buffers, and tries again: Karpenter stops at the first command that it finds. Empty nodes move no pods, and any saving is worth it.
+// ComputeCommands implements disruption.Method. If a command saves too little, or takes the capacity of buffers, it
+// tries again without the nodes of the command, because Karpenter stops at the first command that it finds.
+// Commands that only remove empty nodes always pass, because they move no pods.
 func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, candidates ...*disruption.Candidate,
 ) ([]disruption.Command, error) {
 	for {
@@ -78,7 +79,7 @@ func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, cand
 		}
 		stay := map[string]bool{}
 		commands = slices.DeleteFunc(commands, func(c disruption.Command) bool {
-			if c.Decision() == disruption.NoOpDecision || cheaper(c) && g.worth(ctx, c) && g.keepsBuffers(c) {
+			if c.Decision() == disruption.NoOpDecision || keepCheaper(c) && g.worth(ctx, c) && g.keepsBuffers(c) {
 				return false
 			}
 			for _, candidate := range c.Candidates {
