@@ -200,7 +200,7 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		writePlanOf(p, np)
 	}
 	if a := np.Status.Approval; a != nil {
-		p.Line(0, "Approved by %s for plan %s: %s, at most %s, until %s", a.By, a.PlanDigest, strings.Join(a.Guards, ", "),
+		p.Paragraph(0, "Approved by %s for plan %s: %s, at most %s, until %s", a.By, a.PlanDigest, strings.Join(a.Guards, ", "),
 			diag.Counted(a.MaxNodes, "node"), formatTime(&a.Expires))
 	}
 	writeRollout(p, np)

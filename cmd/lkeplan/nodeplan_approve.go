@@ -184,8 +184,8 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
 	p.Line(0, "NodePlan %s", nodeplan.Key(np))
 	writePlanOf(p, np)
-	p.Line(0, "The approval permits what these guards refuse: %s.", strings.Join(a.Guards, ", "))
-	p.Line(0, "It is for at most %s, until %s, in the name of %s.", diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
+	p.Paragraph(0, "The approval permits what these guards refuse: %s.", strings.Join(a.Guards, ", "))
+	p.Paragraph(0, "It is for at most %s, until %s, in the name of %s.", diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 	for _, text := range stillBlocks(np, a) {
 		p.Paragraph(0, "%s", text)
 	}
