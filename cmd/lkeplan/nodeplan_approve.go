@@ -191,7 +191,8 @@ func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alp
 	}
 }
 
-// stillBlocks are sentences about what blocks the plan of a NodePlan after an approval.
+// stillBlocks returns sentences about what blocks the plan of a NodePlan even after an approval, for the command
+// nodeplan approve.
 func stillBlocks(np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) (texts []string) {
 	for _, g := range np.Status.Guards {
 		if g.Status != string(plan.Waiting) && g.Permission != "" && !slices.Contains(a.Guards, g.Permission) {

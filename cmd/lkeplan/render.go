@@ -171,6 +171,7 @@ func (r *rendering) write(manifests []map[string]any) error {
 	return writeYAML(r.env.Data(), manifests)
 }
 
+// writeYAML writes the objects of "lkeplan render" as YAML documents.
 func writeYAML(w io.Writer, manifests []map[string]any) error {
 	for i, manifest := range manifests {
 		text, err := render.YAML(manifest)

@@ -21,7 +21,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// reader reads a cluster with a node and a pool. May says whether kinds may be listed.
+// reader reads a cluster with a node and a pool. May reports whether kinds may be listed.
 func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (Snapshot, error) {
 	t.Helper()
 	linode.Register()

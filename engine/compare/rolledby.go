@@ -54,8 +54,8 @@ func (c *Comparison) sign(by manifest.RolledBy) error {
 	return nil
 }
 
-// rollsByItself reports whether a change creates an object, or replaces nodes through the object itself: a roll by a
-// class is recorded on the class, not on its pools.
+// rollsByItself reports whether a change creates an object, or replaces nodes through the object itself. A roll by
+// a class is recorded on the class, not on its pools.
 func rollsByItself(c plan.Change) bool {
 	return c.Action == plan.Create || slices.ContainsFunc(c.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll })
 }

@@ -147,7 +147,8 @@ func describeStale(planned, now plan.Change) string {
 	return ""
 }
 
-// actionText returns the action on an object, after "it would".
+// actionText returns the action on an object as the end of "it would ...", for the reasons why a saved plan is
+// stale.
 func actionText(a plan.Action) string {
 	switch a {
 	case plan.Create:

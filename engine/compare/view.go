@@ -20,7 +20,7 @@ import (
 
 // View is a cluster for a comparison: the live cluster, or a Snapshot of it.
 type View interface {
-	// Objects returns all objects of a kind; none where the cluster does not know
+	// Objects returns all objects of a kind; none if the cluster does not know
 	// the kind.
 	Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error)
 	// Nodes returns a node for each NodeClaim; never nil.

@@ -133,8 +133,7 @@ func changedRequirements(before, after object) map[string]bool {
 	misfit, old := map[string]bool{}, before.requirements()
 	for key, want := range after.requirements() {
 		have := old.Get(key)
-		// What was allowed and still is, is all that was allowed: no node falls
-		// out.
+		// If all values that were allowed are still allowed, each node still matches.
 		both := have.Intersection(want)
 		misfit[key] = !old.Has(key) || have.String() != both.String() || allowsNone(have) && !allowsNone(want)
 	}

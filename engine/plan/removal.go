@@ -60,7 +60,7 @@ func ReadRemoval(pool map[string]any) (r Removal, started bool) {
 	return Removal{Since: since, Nodes: nodes, Limit: words[2]}, true
 }
 
-// String returns the text of the annotation.
+// String returns the text of the annotation on a NodePool that is being removed.
 func (r Removal) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", r.Since.UTC().Format(time.RFC3339), r.Nodes, r.Limit))
 }

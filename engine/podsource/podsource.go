@@ -47,7 +47,8 @@ const (
 // OfCluster returns the pods of the cluster.
 func OfCluster() Sources { return Sources{Workloads: []string{Live}, implied: true} }
 
-// OfSnapshot returns the pods of a snapshot that the command reads anyway: it may have none.
+// OfSnapshot returns the pods of a snapshot that the command reads for another purpose. It is no error if the snapshot
+// has none.
 func OfSnapshot(file string) Sources {
 	return Sources{Workloads: []string{Snapshot + file}, implied: true}
 }

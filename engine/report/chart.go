@@ -79,8 +79,8 @@ func sameCost(a, b *plan.Cost) bool {
 	return a != nil && b != nil && a.Floor == b.Floor && a.FloorUnknown == b.FloorUnknown && a.Ceiling == b.Ceiling
 }
 
-// costShift is by how much the cost of a pool changes; a cost without a limit, or an unknown one,
-// comes first.
+// costShift returns by how much the cost of a pool changes, for the order of the chart. A cost without a limit, or
+// an unknown one, comes first.
 func costShift(c plan.Change) catalog.Money {
 	before, after := ptr.Deref(c.Before, plan.Cost{}), ptr.Deref(c.After, plan.Cost{})
 	if !before.Ceiling.Known() || !after.Ceiling.Known() {
@@ -90,8 +90,8 @@ func costShift(c plan.Change) catalog.Money {
 	return max(ceiling, -ceiling, floor, -floor)
 }
 
-// chartScale returns the amount that the whole width of a chart of changed costs stands for. Next to endless bars, the
-// others take two thirds.
+// chartScale returns the amount that the whole width of the chart stands for. If a cost is unlimited, its bar takes
+// the whole width, and the others at most two thirds.
 func chartScale(changes ...plan.Change) (most float64) {
 	endless := false
 	for _, change := range changes {

@@ -20,7 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// DefaultURL is where the Linode API is served.
+// DefaultURL is the URL of the Linode API.
 const DefaultURL = "https://api.linode.com"
 
 // version of the API: pools of Enterprise clusters show and take their version,
@@ -37,7 +37,7 @@ type Client struct {
 type Options struct {
 	// Transport carries the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
-	// Timeout bounds one request, 30 seconds if it is zero.
+	// Timeout is the time limit of one request; 0 means 30 seconds.
 	Timeout time.Duration
 	// Gate is called before each request that changes something, after the wait for the rate limit. If it
 	// returns an error, nothing is sent. nil allows all requests.
@@ -58,7 +58,7 @@ type Call struct {
 	Duration time.Duration // of the request itself
 	Limit    int           // requests of this kind in a minute; 0 if the answer does not say
 	Left     int           // how many of them are left; -1 where the answer does not say
-	Asked    time.Duration // after a 429: how long the answer asks to be left alone
+	Asked    time.Duration // after a 429: how long the answer asks to send nothing
 	Paused   time.Duration // how long the client waits
 	Optional bool          // its result is useful but optional: see Failures
 }
@@ -107,8 +107,7 @@ func Root(baseURL string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(root, "/v4"), "/v4beta")
 }
 
-// Cluster returns the cluster with this id. Class NotFound where the account
-// has none.
+// Cluster returns the cluster with an id. If the account has none, the error is of class NotFound.
 func (c *Client) Cluster(ctx context.Context, id int) (Cluster, error) {
 	return getOne(ctx, fmt.Sprintf("get cluster %d", id), func(ctx context.Context) (*Cluster, error) {
 		return c.api.GetLKECluster(ctx, id)
@@ -136,8 +135,8 @@ func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, err
 	return ids, nil
 }
 
-// Firewall returns an error of class NotFound where the account has no firewall
-// of that number, and of class Auth where the token lacks firewall:read_only.
+// Firewall checks that the account has a firewall. If it has none with the id, the error is of class NotFound, and
+// of class Auth if the token lacks firewall:read_only.
 func (c *Client) Firewall(ctx context.Context, id int) error {
 	return callAPI(ctx, fmt.Sprintf("get firewall %d", id), func(ctx context.Context) error {
 		_, err := c.api.GetFirewall(ctx, id)
@@ -145,7 +144,8 @@ func (c *Client) Firewall(ctx context.Context, id int) error {
 	})
 }
 
-// Capabilities returns those of the account. The error is of class Auth where the token lacks account:read_only.
+// Capabilities returns the capabilities of the account. If the token lacks account:read_only, the error is of class
+// Auth.
 func (c *Client) Capabilities(ctx context.Context) ([]string, error) {
 	account, err := getOne(ctx, "get the account", c.api.GetAccount)
 	return account.Capabilities, err
@@ -159,16 +159,15 @@ func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
 	return getAll(ctx, fmt.Sprintf("list pools of cluster %d", cluster), list)
 }
 
-// CreatePool creates a pool and returns it as LKE answered, with slots that may
-// have no instance yet. It is sent once: after an error of class Unknown the
-// pool may exist.
+// CreatePool creates a pool and returns it as LKE answered, with slots that may have no instance yet. The request
+// is sent once: after an error of class Unknown the pool may exist.
 func (c *Client) CreatePool(ctx context.Context, cluster int, spec PoolSpec) (Pool, error) {
 	what := fmt.Sprintf("create pool of %d %s in cluster %d", spec.Count, spec.Type, cluster)
 	return c.send(ctx, what, http.MethodPost, fmt.Sprintf("lke/clusters/%d/pools", cluster), specToSend(spec))
 }
 
-// GrowPool sets the count of a pool. Callers only ever raise it: when a count is
-// lowered, LKE picks the nodes to delete.
+// GrowPool sets the count of a pool. Callers only ever raise it, because LKE picks the nodes to delete if a count
+// is lowered.
 func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, error) {
 	what := fmt.Sprintf("grow pool %d of cluster %d to %d", pool, cluster, count)
 	return getOne(ctx, what, func(ctx context.Context) (*Pool, error) {
@@ -253,8 +252,8 @@ func getAll[T any](ctx context.Context, what string, list lister[T]) (rows []T, 
 // lister is a call of linodego that lists objects.
 type lister[T any] func(context.Context, *linodego.ListOptions) ([]T, error)
 
-// getMatching returns all with a filter; nil is none. Callers must check the filtered fields themselves, because
-// filters of this API have returned other objects.
+// getMatching returns all rows that match a filter; nil means no filter. Callers must check the filtered fields
+// themselves, because filters of this API have returned other objects.
 func getMatching[T any](ctx context.Context, what string, filter any, list lister[T]) (rows []T, err error) {
 	options := linodego.ListOptions{PageSize: 500}
 	if filter != nil {

@@ -33,7 +33,7 @@ const (
 	ClassBusy Class = "busy"
 	// ClassAuth: the token is wrong, expired or lacks a scope, or the role of its user does not allow the call.
 	ClassAuth Class = "auth"
-	// ClassNotFound: the object is not there.
+	// ClassNotFound: the object does not exist.
 	ClassNotFound Class = "not-found"
 	// ClassUnknown: it is unknown whether the request was carried out, because no answer
 	// came or because the server failed.

@@ -29,7 +29,7 @@ func (c *Client) Instances(ctx context.Context, tag string) ([]Instance, error) 
 	return slices.DeleteFunc(found, func(i Instance) bool { return !Tagged(i, tag) }), nil
 }
 
-// InstancesNamed returns the Linodes of the account whose label has a part.
+// InstancesNamed returns the Linodes of the account whose label contains a text.
 func (c *Client) InstancesNamed(ctx context.Context, part string) ([]Instance, error) {
 	found, err := c.filtered(ctx, fmt.Sprintf("list Linodes with %s in their "+
 		"label", part), "label", map[string]string{"+contains": part})
@@ -65,16 +65,16 @@ func Tagged(i Instance, tag string) bool {
 	return slices.ContainsFunc(i.Tags, func(have string) bool { return strings.EqualFold(have, tag) })
 }
 
-// Instance returns the Linode of an id. Class NotFound where the account has none.
+// Instance returns the Linode with an id. If the account has none, the error is of class NotFound.
 func (c *Client) Instance(ctx context.Context, id int) (Instance, error) {
 	return getOne(ctx, fmt.Sprintf("get Linode %d", id), func(ctx context.Context) (*Instance, error) {
 		return c.api.GetInstance(ctx, id)
 	})
 }
 
-// CreateInstance creates a Linode. It is sent once: after an error of class Unknown the Linode
-// may exist, or be made later. With its label the same call can be sent again, and makes
-// none if there is one: that is class LabelTaken.
+// CreateInstance creates a Linode. The request is sent once: after an error of class Unknown the Linode may exist,
+// or be created later. The caller can repeat the call with the same label: if the Linode exists, nothing is
+// created, and the error is of class LabelTaken.
 func (c *Client) CreateInstance(ctx context.Context, spec InstanceSpec) (Instance, error) {
 	what := fmt.Sprintf("create Linode %s, a %s in %s", spec.Label, spec.Type, spec.Region)
 	made, err := getOne(ctx, what, func(ctx context.Context) (*Instance, error) { return c.api.CreateInstance(ctx, spec) })
@@ -90,10 +90,10 @@ func (c *Client) DeleteInstance(ctx context.Context, id int) error {
 		func(ctx context.Context) error { return c.api.DeleteInstance(ctx, id) }))
 }
 
-// MaxUserData is how many bytes of user data the API takes, before they are encoded.
+// MaxUserData is how many bytes of user data the API accepts, before they are encoded.
 const MaxUserData = 16 << 10
 
-// UserData encodes the data that a Linode reads when it boots for its spec. It is an error if it is too large.
+// UserData encodes the user data for the spec of a Linode. It returns an error if the data is too large.
 func UserData(text []byte) (*linodego.InstanceMetadataOptions, error) {
 	if len(text) > MaxUserData {
 		return nil, fmt.Errorf("user data is %d bytes, and Linode allows at most %d", len(text), MaxUserData)

@@ -31,9 +31,8 @@ func bucketFor(req *http.Request) bucket {
 	return bucketOther
 }
 
-// documented holds what the API documents per window and token. The headers of
-// real answers said otherwise at times (1840 on lists, 8 and 10 on new Linodes), so it
-// only stands until the first answer that carries a limit.
+// documented has the limits of the API's documentation per window and token. The headers of real answers sometimes
+// differed (1840 on lists, 8 and 10 on new Linodes), so they are used only until the first answer with a limit.
 var documented = [buckets]int{bucketList: 200, bucketOther: 1600, bucketCreate: 20}
 
 // windows are the lengths of the rate limit periods.
@@ -88,7 +87,7 @@ func LowPriority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, lowPriorityKey{}, true)
 }
 
-// take uses up one request, or says how long to wait before asking again.
+// take uses up one request, or returns how long to wait before the next try.
 func (l *limiter) take(b bucket, low bool, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,14 +105,13 @@ func (l *limiter) take(b bucket, low bool, now time.Time) time.Duration {
 	return 0
 }
 
-// longestPause bounds how long nothing is sent, even if an answer asks for more: one wrong header must not
+// longestPause is the longest time without requests, even if an answer asks for more: one wrong header must not
 // stop all work for hours. If the API insists, its next answer asks again.
 const longestPause = 5 * time.Minute
 
-// update reads the headers of an answer to a request of the bucket. Every header is
-// optional: recorded answers carry only the limit, or nothing. After a 429 it returns
-// how long the answer asks to be left alone; the limiter does so for longestPause at
-// most.
+// update reads the headers of an answer to a request of the bucket. Every header is optional: recorded answers have
+// only the limit, or nothing. After a 429 it returns how long the answer asks to send nothing; the limiter obeys
+// for at most longestPause.
 func (l *limiter) update(b bucket, status int, h http.Header) (asked time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,7 +141,7 @@ func (l *limiter) update(b bucket, status int, h http.Header) (asked time.Durati
 	return asked
 }
 
-// quietTime returns how long to keep quiet after a 429.
+// quietTime returns how long to send nothing after a 429.
 func quietTime(h http.Header, now time.Time, reset int, hasReset bool) time.Duration {
 	if s, ok := headerNumber(h, "Retry-After"); ok {
 		return time.Duration(min(s, 1<<31)) * time.Second

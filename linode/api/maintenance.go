@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ScopeMaintenance is the scope of Maintenance, which a controller can do without.
+// ScopeMaintenance is the scope of Maintenance, which a controller does not have to have.
 const ScopeMaintenance = "account:read_only"
 
 // Maintenance is work on the host of a Linode that Linode has announced and that has not ended.
@@ -54,7 +54,7 @@ func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 	return found, nil
 }
 
-// earliestTime returns the first of these times, of which any may be missing.
+// earliestTime returns the earliest of times, each of which may be nil.
 func earliestTime(times ...*time.Time) (first time.Time) {
 	for _, t := range times {
 		if t != nil && !t.IsZero() && (first.IsZero() || t.Before(first)) {

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// operation is one call of linodego: one request, or one for each page of a list.
-// linodego flattens every error to text, those of its transport too. So the
-// transport notes here what happened, so that callers can distinguish errors.
+// operation is one call of linodego: one request, or one for each page of a list. linodego turns each error into
+// text, including those of its transport. Therefore the transport stores here what happened, so that callers can
+// distinguish errors.
 type operation struct {
-	sent bool // something went over the wire
+	sent bool // something was sent
 	err  error
 }
 
 type operationKey struct{}
 
-// callAPI runs one call of linodego, which the error names, and returns the error as the transport saw it.
+// callAPI runs one call of linodego, names it in errors, and returns the error that the transport has stored.
 func callAPI(ctx context.Context, what string, call func(context.Context) error) error {
 	var op operation
 	err := call(context.WithValue(ctx, operationKey{}, &op))
@@ -34,7 +34,7 @@ func operationOf(ctx context.Context) *operation {
 	if op, ok := ctx.Value(operationKey{}).(*operation); ok {
 		return op
 	}
-	return &operation{} // no caller of do waits for this request
+	return &operation{} // no caller of callAPI waits for this request
 }
 
 func (o *operation) failed(err error) error {

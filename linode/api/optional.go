@@ -41,7 +41,7 @@ func (c *Client) Failures(ctx context.Context, since time.Time) ([]Failure, erro
 	return failures, nil
 }
 
-// idOf reads the id of an entity, which JSON has as a number or as text; 0 if it is neither.
+// idOf reads the id of an entity, which is a number or a text in JSON; 0 if it is neither.
 func idOf(id any) int {
 	switch id := id.(type) {
 	case float64:

@@ -11,7 +11,7 @@ const ScopePools = "lke:read_write"
 // ScopeInstances is the scope that all calls for Linodes need.
 const ScopeInstances = "linodes:read_write"
 
-// ScopeEvents and ScopeReadInstances are the scopes of calls that a controller of LKE can do without: Failures and
+// ScopeEvents and ScopeReadInstances are the scopes of the optional calls of an LKE controller: Failures and
 // Offline.
 const (
 	ScopeEvents        = "events:read_only"
@@ -27,8 +27,8 @@ func (c *Client) Scopes() []string {
 	return nil
 }
 
-// MayUse reports whether the token has a scope. It is true if no answer has
-// named the scopes: then the first refused call shows it.
+// MayUse reports whether the token has a scope. It is true if no answer has named the scopes: then the first
+// refused call reports the lack.
 func (c *Client) MayUse(scope string) bool {
 	scopes := c.Scopes()
 	return scopes == nil || coversScope(scopes, scope)

@@ -1,10 +1,9 @@
 package api
 
-// secret is a token that is never printed: wherever it is formatted, in any value,
-// an address is.
+// secret is a token that is never printed: if a value with it is formatted, the output has an address.
 type secret struct{ value *string }
 
 func newSecret(token string) secret { return secret{&token} }
 
-// redacted stands for a token that an answer repeats.
+// redacted replaces a token that an answer repeats.
 const redacted = "[redacted]"

@@ -16,12 +16,12 @@ import (
 // good answer means that it works again.
 type Standing struct {
 	scope   string
-	routes  string // the beginning of those that count
+	routes  string // prefix of the routes that count
 	changed chan struct{}
 
 	mu         sync.Mutex
 	announced  string // the reason of the Problem at the last change
-	unanswered int    // calls in a row
+	unanswered int    // number of consecutive calls without an answer
 	silence    error  // of the last of them
 	reading    error  // the last read was refused
 	writing    error  // the last write was refused
@@ -60,7 +60,7 @@ func NewStanding(scope string) *Standing {
 // Changed receives when the reason of the Problem has changed.
 func (s *Standing) Changed() <-chan struct{} { return s.changed }
 
-// Observe takes a call into account; it is for Options.Observe.
+// Observe counts a call; it is for Options.Observe.
 func (s *Standing) Observe(call Call) {
 	if call.Optional || !strings.HasPrefix(call.Route, s.routes) {
 		return
@@ -79,7 +79,7 @@ func (s *Standing) Observe(call Call) {
 		if call.Method != http.MethodGet {
 			s.refused = time.Now()
 		}
-	case ClassBusy: // says nothing of the token
+	case ClassBusy: // it says nothing about the token
 		s.unanswered = 0
 	default:
 		s.unanswered, *refusal = 0, nil

@@ -17,8 +17,8 @@ type (
 // PlacementGroupSpec describes a new placement group. Its label is unique in the account.
 type PlacementGroupSpec = linodego.PlacementGroupCreateOptions
 
-// Image returns an image by its id, such as linode/debian12 or private/123. Class NotFound
-// where the account has none.
+// Image returns an image by its id, such as linode/debian12 or private/123. If the account has none, the error is
+// of class NotFound.
 func (c *Client) Image(ctx context.Context, id string) (Image, error) {
 	return getOne(ctx, "get image "+id, func(ctx context.Context) (*Image, error) { return c.api.GetImage(ctx, id) })
 }
@@ -50,8 +50,8 @@ func (c *Client) PlacementGroups(ctx context.Context) ([]PlacementGroup, error) 
 	return getAll(ctx, "list placement groups", c.api.ListPlacementGroups)
 }
 
-// CreatePlacementGroup makes a placement group. It is sent once: after an error of class
-// Unknown the group may exist, or be made later.
+// CreatePlacementGroup creates a placement group. The request is sent once: after an error of class Unknown the
+// group may exist, or be created later.
 func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSpec) (PlacementGroup, error) {
 	what := fmt.Sprintf("create placement group %s in %s", spec.Label, spec.Region)
 	made, err := getOne(ctx, what, func(ctx context.Context) (*PlacementGroup, error) {
@@ -63,8 +63,8 @@ func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSp
 	return made, err
 }
 
-// DeletePlacementGroup deletes a placement group; one with Linodes in it is refused. One that
-// does not exist is not an error.
+// DeletePlacementGroup deletes a placement group. The API refuses if it has Linodes; if it does not exist, that is
+// not an error.
 func (c *Client) DeletePlacementGroup(ctx context.Context, id int) error {
 	return ignoreNotFound(callAPI(ctx, fmt.Sprintf("delete placement group %d", id),
 		func(ctx context.Context) error { return c.api.DeletePlacementGroup(ctx, id) }))

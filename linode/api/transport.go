@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// maxBody bounds an answer: 500 pools of 100 slots are under 6 MiB.
+// maxBody is the largest answer: 500 pools of 100 slots are under 6 MiB.
 const maxBody = 16 << 20
 
 // transport sends requests within the rate limits and reads the whole answer. It repeats no request, except
@@ -26,7 +26,7 @@ type transport struct {
 	token   secret
 	limiter *limiter
 	scopes  atomic.Pointer[[]string]
-	gate    func() error // nil if nothing is to be asked
+	gate    func() error // nil allows all requests
 	made    atomic.Int64 // when an object was created last, in nanoseconds since 1970
 	observe func(Call)
 }
@@ -70,8 +70,8 @@ const (
 	newPause = 3 * time.Second
 )
 
-// again returns the request to send once more, as its answer says that it was not done and may be wrong; nil if
-// there is none. It is not observed twice: the first answer says nothing of the token.
+// again returns the request to repeat because its answer says that it was not carried out and may be wrong; nil if
+// it must not be repeated. Only the second answer is observed, because the first one says nothing about the token.
 func (t *transport) again(req *http.Request, err error) *http.Request {
 	refused, ok := errors.AsType[*Error](err)
 	if !ok || refused.Status != http.StatusForbidden || time.Since(time.Unix(0, t.made.Load())) > newFor {
@@ -89,7 +89,7 @@ func (t *transport) again(req *http.Request, err error) *http.Request {
 	return again
 }
 
-// rest waits until a request may be sent once more; the error says that it may not.
+// rest waits until a request may be repeated; it returns an error if it must not be.
 func (t *transport) rest(req *http.Request, b bucket) error {
 	timer := time.NewTimer(newPause)
 	defer timer.Stop()
@@ -107,7 +107,7 @@ func (t *transport) rest(req *http.Request, b bucket) error {
 	return nil
 }
 
-// send sends one request and notes in call what the answer's headers say.
+// send sends one request and stores the values of the answer's headers in call.
 func (t *transport) send(req *http.Request, bucket bucket, call *Call) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), t.timeout)
 	defer cancel()
@@ -133,7 +133,7 @@ func (t *transport) send(req *http.Request, bucket bucket, call *Call) (*http.Re
 		return nil, fmt.Errorf("the answer of %s %s is not JSON", call.Method, call.Route)
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
-	resp.Header.Set("Content-Type", "application/json") // linodego reads no other
+	resp.Header.Set("Content-Type", "application/json") // linodego accepts no other type
 	return resp, nil
 }
 
@@ -165,8 +165,7 @@ func (t *transport) note(call *Call, resp *http.Response) {
 // a gateway's HTML page, leaves only the status.
 func errorFrom(resp *http.Response, raw []byte) *Error {
 	e := &Error{Status: resp.StatusCode}
-	// A missing scope is answered with 401, as a wrong token is: only the headers
-	// distinguish them.
+	// A missing scope is answered with 401, like a wrong token; only the headers distinguish them.
 	if granted := scopesOf(resp.Header.Get("X-OAuth-Scopes")); len(granted) > 0 && e.Status == http.StatusUnauthorized {
 		for _, scope := range scopesOf(resp.Header.Get("X-Accepted-OAuth-Scopes")) {
 			if !coversScope(granted, scope) {
@@ -185,8 +184,8 @@ func errorFrom(resp *http.Response, raw []byte) *Error {
 
 var numbers = regexp.MustCompile(`/[0-9][0-9a-f-]*`)
 
-// routeOf returns a path of the API without its version and without what makes it
-// endless: numbers and slot ids.
+// routeOf returns a path of the API without its version, and with placeholders for numbers and slot ids, so that
+// the number of routes is limited.
 func routeOf(path string) string {
 	if _, rest, ok := strings.Cut(path, "/"+version+"/"); ok {
 		path = rest

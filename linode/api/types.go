@@ -2,9 +2,8 @@ package api
 
 import "github.com/linode/linodego"
 
-// The objects of the API are linodego's. Of a Pool, Linodes are the slots: places
-// for a node, whose InstanceID is 0 while there is no Linode. The name of a slot's
-// node and Linode is lke<cluster>-<slot id>.
+// The objects of the API are linodego's. In a Pool, Linodes are the slots: places for a node, whose InstanceID is 0
+// while there is no Linode. The name of a slot's node and Linode is lke<cluster>-<slot id>.
 type (
 	Cluster    = linodego.LKECluster
 	Pool       = linodego.LKENodePool
@@ -22,9 +21,8 @@ type PoolSpec = linodego.LKENodePoolCreateOptions
 // or map removes all entries.
 type PoolChange = linodego.LKENodePoolUpdateOptions
 
-// poolSpec and poolChange are sent in the place of linodego's options. linodego
-// (v1.69.1) leaves out the value of a taint if it is empty, and LKE requires it;
-// it also sends the bounds of an autoscaler that is off, as zeros.
+// poolSpec and poolChange are sent in place of linodego's options. linodego (v1.69.1) leaves out the value of a
+// taint if it is empty, and LKE requires it; it also sends the bounds of an autoscaler that is off, as zeros.
 type poolSpec struct {
 	PoolSpec
 	Taints []taint `json:"taints"`

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// FetchAvailability reads the availability of limited plans in one region from the public endpoint
-// GET /v4/regions/{region}/availability under baseURL. It is one small answer, fit to be asked for every few minutes.
+// FetchAvailability reads the availability of limited plans in one region from the public endpoint GET
+// /v4/regions/{region}/availability under baseURL. The answer is small enough to request it every few minutes.
 func FetchAvailability(ctx context.Context, client *http.Client, baseURL, region string) ([]Availability, error) {
 	f := fetcher{client: client, base: strings.TrimRight(baseURL, "/")}
 	var rows []Availability
@@ -17,7 +17,7 @@ func FetchAvailability(ctx context.Context, client *http.Client, baseURL, region
 		return nil, err
 	}
 	for i, row := range rows {
-		if row.Region == "" { // the API leaves it out here now and then
+		if row.Region == "" { // the API sometimes leaves it out here
 			rows[i].Region = region
 		} else if row.Region != region {
 			return nil, fmt.Errorf("availability of region %q: a row names region %.40q", region, row.Region)

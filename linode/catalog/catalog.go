@@ -35,8 +35,8 @@ type Catalog struct {
 	source  string
 	plans   []Plan
 	regions []Region
-	// limited maps a plan of limited stock to what each region says of it. A plan or a region that is absent is
-	// available.
+	// limited has, for each plan of limited stock, the availability in each region. A plan or a region that is
+	// absent is available.
 	limited map[string]map[string]bool
 }
 
@@ -97,13 +97,13 @@ func (c *Catalog) Age() string {
 	return " of " + c.date
 }
 
-// Source says where the facts came from, for people to read.
+// Source describes where the facts came from, for users.
 func (c *Catalog) Source() string { return c.source }
 
-// Plans returns every plan, by id. The slice is the caller's; the maps in it are not to be changed.
+// Plans returns every plan, by id. The slice belongs to the caller; the maps in it must not be changed.
 func (c *Catalog) Plans() []Plan { return slices.Clone(c.plans) }
 
-// Plan returns the plan of that id.
+// Plan returns the plan with an id.
 func (c *Catalog) Plan(id string) (Plan, bool) {
 	i, ok := slices.BinarySearchFunc(c.plans, id, func(p Plan, id string) int { return strings.Compare(p.ID, id) })
 	if !ok {
@@ -112,10 +112,10 @@ func (c *Catalog) Plan(id string) (Plan, bool) {
 	return c.plans[i], true
 }
 
-// Regions returns every region, by id. The slice is the caller's; the capabilities in it are not to be changed.
+// Regions returns every region, by id. The slice belongs to the caller; the capabilities in it must not be changed.
 func (c *Catalog) Regions() []Region { return slices.Clone(c.regions) }
 
-// Region returns the region of that id.
+// Region returns the region with an id.
 func (c *Catalog) Region(id string) (Region, bool) {
 	i, ok := slices.BinarySearchFunc(c.regions, id, func(r Region, id string) int { return strings.Compare(r.ID, id) })
 	if !ok {
@@ -142,12 +142,12 @@ func (c *Catalog) limit(row Availability) {
 	c.limited[row.Plan][row.Region] = row.Available
 }
 
-// word is what an id looks like everywhere in the API. Holding ids to it keeps the snapshot's lines unambiguous.
+// word matches the ids of the API. The snapshot allows only such ids, so that its lines are unambiguous.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// Stricter returns the catalog that evaluates a change from one catalog to another: the facts of the previous one,
-// and those that only the new one has. The higher of two prices counts, and a price that only the new one has is
-// unknown: nothing that the change is evaluated with has confirmed it.
+// Stricter returns the catalog with which a change from one catalog to another is evaluated: the facts of the old
+// one, and those that only the new one has. The higher of two prices counts, and a price that only the new one has
+// is unknown, because nothing outside of the change has confirmed it.
 func Stricter(before, after *Catalog) (*Catalog, error) {
 	known := map[string]bool{}
 	var plans []Plan
@@ -245,7 +245,7 @@ func (c *Catalog) check() error {
 	return nil
 }
 
-// checkTexts refuses what would start a line of a report.
+// checkTexts rejects texts that could start a line of a report.
 func checkTexts(of string, texts ...string) error {
 	for _, text := range texts {
 		if strings.ContainsFunc(text, unicode.IsControl) {

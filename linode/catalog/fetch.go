@@ -19,8 +19,8 @@ const (
 )
 
 // Fetch reads a catalog from the public endpoints GET /v4/linode/types, /regions and /regions/availability under
-// baseURL (https://api.linode.com). They take no token, and none is sent. Its date is the day that the server says it
-// is.
+// baseURL (https://api.linode.com). They need no token, and none is sent. The date of the catalog is that of the
+// server.
 func Fetch(ctx context.Context, client *http.Client, baseURL string) (*Catalog, error) {
 	f := fetcher{client: client, base: strings.TrimRight(baseURL, "/")}
 	plans, err := fetchAll[Plan](ctx, &f, "/v4/linode/types")
@@ -85,7 +85,7 @@ func (f *fetcher) get(ctx context.Context, url string, into any) error {
 	req.Header.Set("Accept", "application/json")
 	res, err := f.client.Do(req)
 	if err != nil {
-		return err // net/http names the method and the URL
+		return err // net/http adds the method and the URL
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
@@ -97,7 +97,7 @@ func (f *fetcher) get(ctx context.Context, url string, into any) error {
 	case len(body) > maxBody:
 		return fmt.Errorf("get %s: answer is larger than %d bytes", url, maxBody)
 	}
-	// The date is the answer's, so that no clock of ours is asked.
+	// The date is that of the answer, so that no local clock is needed.
 	if t, err := http.ParseTime(res.Header.Get("Date")); err == nil {
 		f.date = t.UTC().Format(time.DateOnly)
 	}

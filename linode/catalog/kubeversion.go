@@ -1,7 +1,7 @@
 package catalog
 
-// Versions of Kubernetes as LKE writes them: how far nodes may be behind their control plane,
-// and until when. No API and no clock is asked.
+// Versions of Kubernetes in LKE's forms: how far nodes may be behind their control plane, and until when. This
+// needs no API and no clock.
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// A Version is one of three: a minor version, as the control plane of a standard
-// cluster has it (1.34); what a kubelet reports (v1.34.1); the version of a
-// control plane or a node pool of LKE Enterprise (v1.34.1+lke2).
+// A Version has one of three forms: a minor version, as that of the control plane of a standard cluster (1.34); the
+// version that a kubelet reports (v1.34.1); or the version of a control plane or a node pool of LKE Enterprise
+// (v1.34.1+lke2).
 type Version struct {
 	text                         string
-	major, minor, patch, release int // -1 where it says nothing of it
+	major, minor, patch, release int // -1 if the form does not have it
 }
 
 var pattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:\+lke(\d{1,4}))?$`)
 
-// ParseVersion reads a version; false if it is none.
+// ParseVersion reads a version; it returns false if the text is not one.
 func ParseVersion(text string) (Version, bool) {
 	found := pattern.FindStringSubmatch(text)
 	if found == nil {
@@ -47,8 +47,8 @@ func (v Version) Minor() string { return fmt.Sprintf("%d.%d", v.major, v.minor) 
 // Exact reports whether it is a version of LKE Enterprise.
 func (v Version) Exact() bool { return v.release >= 0 }
 
-// Compare is negative where v is older than w, and positive where it is newer. What
-// one of them says nothing of is the same in both.
+// Compare is negative if v is older than w, and positive if it is newer. It ignores parts that one of them does not
+// have.
 func (v Version) Compare(w Version) int {
 	said := func(a, b int) int {
 		if a < 0 || b < 0 {
@@ -60,18 +60,17 @@ func (v Version) Compare(w Version) int {
 		said(v.release, w.release))
 }
 
-// NewerVersion reports whether version a is newer than b. Of what is no version nothing is
-// known: it is not.
+// NewerVersion reports whether version a is newer than b. It is false if one of them is not a version.
 func NewerVersion(a, b string) bool {
 	v, ok := ParseVersion(a)
 	w, alsoOK := ParseVersion(b)
 	return ok && alsoOK && v.Compare(w) > 0
 }
 
-// OutdatedVersion reports whether nodes of a version must be replaced if another is set. LKE Enterprise makes nodes
-// of any version that it has: they are replaced by older ones, too, where Git goes back. On the standard tier new
-// nodes have the version of the control plane, regardless of the version that is set: only nodes that are behind are
-// replaced. Of nodes whose version is not known none is.
+// OutdatedVersion reports whether nodes of a version must be replaced if another version is set. LKE Enterprise
+// creates nodes of any version that it offers, so nodes are replaced even by older ones if Git goes back. On the
+// standard tier new nodes have the version of the control plane, regardless of the version that is set, so only
+// nodes that are behind are replaced. Nodes of an unknown version are not replaced.
 func OutdatedVersion(have, want string) bool {
 	v, ok := ParseVersion(have)
 	w, alsoOK := ParseVersion(want)
@@ -84,8 +83,8 @@ func OutdatedVersion(have, want string) bool {
 	return v.Compare(w) < 0
 }
 
-// ReachesVersion reports whether a control plane has at least a version, so that LKE can
-// make nodes of it: kubelets must not be newer than their API server. If either is unknown, LKE decides.
+// ReachesVersion reports whether a control plane has at least a version, so that LKE can create nodes of it:
+// kubelets must not be newer than their API server. If either is unknown, the result is true, and LKE decides.
 func ReachesVersion(controlPlane, want string) bool { return !NewerVersion(want, controlPlane) }
 
 // NewestVersion returns the newest of several versions; "" if there is none.

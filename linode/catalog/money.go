@@ -13,17 +13,17 @@ type Money int64
 // Dollar is one US dollar.
 const Dollar Money = 1_000_000
 
-// Price is what a plan costs: by the hour, until a calendar month has cost the monthly price. Without an hourly price
-// it is not known: no plan is free.
+// Price is the price of a plan: by the hour, until the cost in a calendar month reaches the monthly price. Without
+// an hourly price it is unknown, because no plan is free.
 type Price struct {
 	Hourly  Money `json:"hourly"`
 	Monthly Money `json:"monthly"`
 }
 
-// Known says whether the price is known.
+// Known reports whether the price is known.
 func (p Price) Known() bool { return p.Hourly > 0 }
 
-// normal has one form for all prices that are not known.
+// normal returns the same value for all unknown prices.
 func (p Price) normal() Price {
 	if !p.Known() {
 		return Price{}
@@ -89,7 +89,7 @@ func (m Money) Text() string {
 	return sign + "$" + digits
 }
 
-// Float64 returns the amount in dollars, for interfaces that want a float. Do not add these up.
+// Float64 returns the amount in dollars, for interfaces that need a float. Do not add up the results.
 func (m Money) Float64() float64 { return float64(m) / float64(Dollar) }
 
 var errMoney = errors.New("not an amount of dollars with up to six decimals")

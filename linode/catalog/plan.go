@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Plan is one row of GET /linode/types. Never derive its size from the id: the number there is vCPUs for most
-// plans, but g7-highmem-1 has two, and newer generations name memory first.
+// Plan is one row of GET /linode/types. Its size must not be derived from the id: the number in it is the number of
+// vCPUs for most plans, but g7-highmem-1 has two, and newer generations name the memory first.
 type Plan struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
@@ -22,20 +22,20 @@ type Plan struct {
 	GPUs               int `json:"gpus"`
 	AcceleratedDevices int `json:"accelerated_devices"`
 
-	// Price is the list price; RegionPrices holds the regions that differ. Ask [Catalog.Price], which knows both.
+	// Price is the list price; RegionPrices has the regions with another one. [Catalog.Price] considers both.
 	Price        Price        `json:"price"`
 	RegionPrices RegionPrices `json:"region_prices"`
 
 	// Successor is the plan that replaces this one; "" if there is none.
 	Successor string `json:"successor"`
 
-	// From is where a row comes from that the catalog's own source does not have, with its date. A size of zero in such
-	// a row is not known.
+	// From is the source, with its date, of a row that the catalog's own source does not have. In such a row, a
+	// size of zero means unknown.
 	From string `json:"-"`
 }
 
-// Sized says whether the size of a node of the plan is known, as far as pods need it. A plan without a size is on the
-// price list by its id only.
+// Sized reports whether the size of a node of the plan is known, as far as pods need it. A plan without a size is on
+// the price list by its id only.
 func (p Plan) Sized() bool { return p.VCPUs > 0 && p.MemoryMiB > 0 }
 
 // Volumes returns how many volumes a node of the plan can attach, as Linode's CSI driver says on its CSINode: one
@@ -68,7 +68,7 @@ const (
 	CapAccelerated          = "NETINT Quadra T1U"
 )
 
-// Has says whether the region has a capability, spelt as the API spells it.
+// Has reports whether the region has a capability, spelt as the API spells it.
 func (r Region) Has(capability string) bool {
 	_, ok := slices.BinarySearch(r.Capabilities, capability)
 	return ok
@@ -76,7 +76,7 @@ func (r Region) Has(capability string) bool {
 
 var generation = regexp.MustCompile(`^g([0-9]+)-`)
 
-// Generation returns the number of the plan's hardware generation ("6" for g6-standard-2); "" where the id names
+// Generation returns the number of the plan's hardware generation ("6" for g6-standard-2); "" if the id names
 // none.
 func (p Plan) Generation() string {
 	if m := generation.FindStringSubmatch(p.ID); m != nil {
@@ -94,8 +94,8 @@ var gpuNames = []struct{ prefix, name string }{
 	{"rtxpro6000-blackwell", "rtxpro6000_blackwell"},
 }
 
-// GPUName names the plan's graphics card in one word that is fit for a label value; "" for a plan without one. A card
-// that is newer than this table is named as the plan's id names it.
+// GPUName names the plan's graphics card in one word that is valid in a label value; "" for a plan without one. A
+// card that is newer than this table has the name in the plan's id.
 func (p Plan) GPUName() string {
 	_, rest, ok := strings.Cut(p.ID, "-gpu-")
 	if !ok || p.GPUs == 0 {
@@ -110,8 +110,8 @@ func (p Plan) GPUName() string {
 	return name
 }
 
-// Gate returns the capability that a region must have before it sells plans of this class. Shared, dedicated and
-// high-memory plans need nothing but Linodes.
+// Gate returns the capability that a region needs to sell plans of this class. Shared, dedicated and high-memory
+// plans need only Linodes.
 func (p Plan) Gate() string {
 	switch p.Class {
 	case "premium":

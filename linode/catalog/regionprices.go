@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// RegionPrices are prices by region. The API has them as a list.
+// RegionPrices are prices by region, which are a list in the API.
 type RegionPrices map[string]Price
 
 type regionPrice struct {

@@ -13,13 +13,13 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// MaxSnapshot is the largest snapshot that [Read] takes, in bytes. The real one has about 25,000.
+// MaxSnapshot is the largest snapshot that [Read] accepts, in bytes. The real one has about 25,000.
 const MaxSnapshot = 4 << 20
 
 var errSize = fmt.Errorf("larger than %d bytes", MaxSnapshot)
 
-// Read reads a snapshot that [Catalog.MarshalText] wrote. Errors name the line. Unknown lines and fields are refused,
-// not skipped: a newer format has a higher version, and guessing at prices is worse than none.
+// Read reads a snapshot that [Catalog.MarshalText] wrote. Errors name the line. Unknown lines and fields are
+// rejected, not skipped: a newer format has a higher version, and a wrong price is worse than none.
 func Read(r io.Reader) (*Catalog, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxSnapshot+1))
 	if err != nil {
@@ -170,7 +170,7 @@ type pair struct{ key, value string }
 
 func (f pair) unknown() error { return fmt.Errorf("unknown field %.40q", f.key+"="+f.value) }
 
-// count reads a whole number that is big enough for any plan and small enough for sums of bytes.
+// count reads a whole number that is large enough for any plan and small enough for sums of bytes.
 func (f pair) count() (int, error) {
 	n, err := strconv.ParseUint(f.value, 10, 31)
 	if err != nil {
@@ -188,7 +188,7 @@ func noFields(fields []pair) error {
 
 var errWord = errors.New("want key=value, with quotes around a value that has spaces")
 
-// splitFields takes a line apart at its spaces, quoted values in one piece.
+// splitFields splits a line at its spaces; quoted values stay whole.
 func splitFields(text string) ([]pair, error) {
 	var words []pair
 	for text = strings.TrimSpace(text); text != "" && text[0] != '#'; text = strings.TrimLeft(text, " ") {
@@ -206,7 +206,7 @@ func splitFields(text string) ([]pair, error) {
 	return words, nil
 }
 
-// cutValue takes one value, quoted or plain, off the front of the text.
+// cutValue cuts one value, quoted or plain, from the start of a text.
 func cutValue(text string) (value, rest string, err error) {
 	if !strings.HasPrefix(text, `"`) {
 		value, _, _ = strings.Cut(text, " ")

@@ -14,11 +14,11 @@ const (
 	Standard   Tier = schemas.TierStandard
 	Enterprise Tier = schemas.TierEnterprise
 	Instances  Tier = schemas.ModeInstance
-	// EnterpriseGPU is LKE Enterprise whose owners say that plans with GPUs are sold to them.
+	// EnterpriseGPU is LKE Enterprise for an account that can buy plans with GPUs, according to its owners.
 	EnterpriseGPU Tier = "enterprise with GPUs"
 )
 
-// LKE returns the tier without what its owners say of plans with GPUs: as the API has it.
+// LKE returns the tier as the API has it, without what its owners say about plans with GPUs.
 func (t Tier) LKE() Tier {
 	if t == EnterpriseGPU {
 		return Enterprise
@@ -26,7 +26,7 @@ func (t Tier) LKE() Tier {
 	return t
 }
 
-// WithGPUs returns the tier if its owners say that plans with GPUs are sold to them. Other tiers than Enterprise
+// WithGPUs returns the tier for an account that can buy plans with GPUs. Only Enterprise needs this; other tiers
 // sell them to all.
 func (t Tier) WithGPUs(sold bool) Tier {
 	if t == Enterprise && sold {
@@ -35,7 +35,7 @@ func (t Tier) WithGPUs(sold bool) Tier {
 	return t
 }
 
-// Capability returns what a region must have before it runs clusters of the tier.
+// Capability returns the capability that a region needs to run clusters of the tier.
 func (t Tier) Capability() string {
 	switch t {
 	case Enterprise, EnterpriseGPU:
@@ -46,7 +46,7 @@ func (t Tier) Capability() string {
 	return CapKubernetes
 }
 
-// Sold says whether a node of the plan can be made in the region, on a cluster of the tier:
+// Sold reports whether a node of the plan can be made in the region, on a cluster of the tier:
 //
 //   - the plan is not a nanode (LKE takes none, Cloud Manager filters the class, and its 1 GB is no node anywhere),
 //   - LKE takes the plan: no plan with an RTX 6000 or 512 GB, and on Enterprise no GPU plan unless the
@@ -71,13 +71,13 @@ func (c *Catalog) Sold(plan, region string, tier Tier) bool {
 	return ok && r.Has(tier.Capability()) && r.Has(p.Gate())
 }
 
-// largestOfLKE is from how much memory on LKE takes no plan, in MiB: Linode's documents and Cloud Manager leave out the
-// plans with 512 GB.
+// largestOfLKE is the memory, in MiB, from which on LKE accepts no plan: Linode's documents and Cloud Manager leave
+// out the plans with 512 GB.
 const largestOfLKE = 512 << 10
 
-// Price returns what the plan costs in the region: the region's own price where it has one, the list price
-// elsewhere. It says no if the price is not known, as for a plan that the catalog does not have; a region that it
-// does not have gets the list price.
+// Price returns the price of a plan in a region: the region's own price if it has one, or else the list price. It
+// returns false if the price is unknown, as for a plan that the catalog does not have; a region that it does not
+// have gets the list price.
 func (c *Catalog) Price(plan, region string) (Price, bool) {
 	p, ok := c.Plan(plan)
 	if !ok {

@@ -69,7 +69,7 @@ func TemplateOf(pool *karpv1.NodePool) Template {
 	return Template{pool: pool, keys: Keys(pool), hash: pool.Hash()}
 }
 
-// Hash is Karpenter's hash, with which it stamps the NodePool and new NodeClaims.
+// Hash returns Karpenter's hash, which is the stamp of the NodePool and of new NodeClaims.
 func (t Template) Hash() string { return t.hash }
 
 // Drifted reports whether a NodeClaim with these labels and annotations was created from a template that differs in
@@ -107,7 +107,7 @@ func (t Template) claim() *karpv1.NodeClaim {
 	return next
 }
 
-// Reduced is Karpenter's hash of a template without the keys that change in place.
+// Reduced returns Karpenter's hash of a template without the keys that change in place.
 func Reduced(pool *karpv1.NodePool) string {
 	none := record{}
 	for _, key := range Keys(pool) {
@@ -137,7 +137,7 @@ func (t Template) created(stamp string, recorded record, labels, annotations map
 	return own, false
 }
 
-// hashWith is Karpenter's hash of a pool's template with recorded values.
+// hashWith returns Karpenter's hash of a pool's template with recorded values.
 func hashWith(pool *karpv1.NodePool, values record) string {
 	with := &karpv1.NodePool{Spec: karpv1.NodePoolSpec{Template: pool.Spec.Template}}
 	with.Spec.Template.Labels = replaceValues(pool.Spec.Template.Labels, values.Labels)
@@ -145,8 +145,8 @@ func hashWith(pool *karpv1.NodePool, values record) string {
 	return with.Hash()
 }
 
-// replaceValues returns a map with recorded values. A map without elements has another hash than none: templates that
-// are compiled have none.
+// replaceValues returns a map with recorded values. An empty map becomes nil, because it has another hash, and
+// compiled templates have no empty maps.
 func replaceValues(current map[string]string, values map[string]*string) map[string]string {
 	if len(values) == 0 {
 		return current
@@ -168,7 +168,7 @@ func replaceValues(current map[string]string, values map[string]*string) map[str
 	return next
 }
 
-// readRecord reads the record of a NodeClaim; an empty one if there is none that can be read.
+// readRecord reads the record of a NodeClaim; it returns an empty one if there is none, or it is not valid.
 func readRecord(annotations map[string]string) (r record) {
 	text, ok := annotations[AnnotationValues]
 	if !ok || json.Unmarshal([]byte(text), &r) != nil {
@@ -195,7 +195,7 @@ func (r record) keys() []string {
 	return slices.Concat(slices.Collect(maps.Keys(r.Labels)), slices.Collect(maps.Keys(r.Annotations)))
 }
 
-// set adds the entries of a key that have no value yet.
+// set adds entries for a key that have no value yet.
 func (r *record) set(key string, labels, annotations map[string]string) {
 	r.Labels = withEntry(r.Labels, key, labels)
 	r.Annotations = withEntry(r.Annotations, key, annotations)

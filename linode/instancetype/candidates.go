@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
-// RequirementsOf returns the requirements that a NodePool has of all its nodes.
+// RequirementsOf returns the requirements of a NodePool for all its nodes.
 func RequirementsOf(pool *karpv1.NodePool) scheduling.Requirements {
 	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
 }
 
-// ForPod returns what a NodePool and a pod together require of a node; false if the
-// NodePool's nodes are not for the pod.
+// ForPod returns what a NodePool and a pod together require of a node; false if the pod does not match the
+// NodePool's nodes.
 func ForPod(pool *karpv1.NodePool, pod *corev1.Pod) (want scheduling.Requirements, ok bool) {
 	taints := slices.DeleteFunc(slices.Clone(pool.Spec.Template.Spec.Taints), func(t corev1.Taint) bool {
 		return t.Effect == corev1.TaintEffectPreferNoSchedule // Karpenter plans with such nodes if there are no others

@@ -14,12 +14,11 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// ResourceGPU is what pods request when they need a GPU of a Linode plan.
+// ResourceGPU is the resource that pods request if they need a GPU of a Linode plan.
 const ResourceGPU corev1.ResourceName = schemas.GPU
 
-// ResourceVPU is what pods request when they need a video card of an accelerated
-// plan. NETINT's device plugin gives this name to the Quadra cards that Linode
-// has.
+// ResourceVPU is the resource that pods request if they need a video card of an accelerated plan. NETINT's device
+// plugin uses this name for the Quadra cards of Linode.
 //
 // Unverified: that it does so on LKE.
 const ResourceVPU corev1.ResourceName = schemas.VPU
@@ -33,9 +32,8 @@ func newInstanceType(
 		Name:         plan.ID,
 		Requirements: planRequirements(plan, region),
 		Offerings: cloudprovider.Offerings{{
-			// LKE regions have one zone each, which bears the region's name, and
-			// Linode sells on demand only. Both keys must be there: Karpenter
-			// prices a candidate for consolidation by them.
+			// LKE regions have one zone each, which has the region's name, and Linode sells only on demand. Both
+			// keys must be set, because Karpenter needs them to find the price of a candidate for consolidation.
 			Requirements: scheduling.NewRequirements(
 				scheduling.NewRequirement(corev1.LabelTopologyZone, corev1.NodeSelectorOpIn, region),
 				scheduling.NewRequirement(
@@ -49,8 +47,8 @@ func newInstanceType(
 	}
 }
 
-// planRequirements says which labels a node of the plan type has. Every
-// well-known label must be there: one that a plan lacks does not exist.
+// planRequirements returns the labels of a node of the plan type. Every well-known label must be in it: a label
+// that the plan lacks is marked as not existing.
 func planRequirements(plan catalog.Plan, region string) scheduling.Requirements {
 	r := scheduling.NewRequirements(
 		scheduling.NewRequirement(corev1.LabelWindowsBuild, corev1.NodeSelectorOpDoesNotExist),
@@ -66,7 +64,7 @@ func planRequirements(plan catalog.Plan, region string) scheduling.Requirements 
 	return r
 }
 
-// Labels returns the labels that a node of the plan type carries.
+// Labels returns the labels of a node of the plan type.
 func Labels(plan catalog.Plan, region string) map[string]string {
 	labels := map[string]string{
 		corev1.LabelInstanceTypeStable:         plan.ID,
@@ -90,7 +88,7 @@ func Labels(plan catalog.Plan, region string) map[string]string {
 	if plan.AcceleratedDevices > 0 {
 		labels[linodev1alpha1.LabelInstanceAcceleratedDevices] = strconv.Itoa(plan.AcceleratedDevices)
 	}
-	if plan.From != "" && plan.DiskMiB == 0 { // not known
+	if plan.From != "" && plan.DiskMiB == 0 { // unknown
 		delete(labels, linodev1alpha1.LabelInstanceDisk)
 		delete(labels, linodev1alpha1.LabelInstanceNetworkOut)
 		delete(labels, linodev1alpha1.LabelInstanceTransfer)
@@ -103,21 +101,20 @@ func Labels(plan catalog.Plan, region string) map[string]string {
 	return labels
 }
 
-// memoryMargin is how much of the expected memory is reserved, in percent,
-// until a node of the plan type has reported its own. The nodes of two plan
-// types were recorded, the others are a fit: where more is promised than a node
-// has, pods stay pending and a second node is created.
+// memoryMargin is the percentage of the expected memory that is reserved until a node of the plan type has reported
+// its own. Only nodes of two plan types were recorded; the others are estimates. If more memory is promised than a
+// node has, pods stay pending and a second node is created.
 const memoryMargin = 3
 
-// On Enterprise a node of 8 GB has about 6 GiB for pods. Until one has reported its own, small plan types are held to
-// have that much less, so that no second node is created.
+// On Enterprise a node of 8 GB has about 6 GiB for pods. Until a node has reported its own memory, small plan types
+// are assumed to have that much less, so that no second node is created.
 const (
 	smallEnterpriseMargin = 25
 	smallEnterpriseMiB    = 8192
 )
 
-// expectedResources returns what a node of a plan type reports of itself at least, as far as
-// the price list tells.
+// expectedResources returns the smallest resources that a node of a plan type is expected to report, according to
+// the price list.
 func expectedResources(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
 	r, percent := plan.Reported(), int64(memoryMargin)
 	if tier.LKE() == catalog.Enterprise && plan.MemoryMiB <= smallEnterpriseMiB {
@@ -129,16 +126,14 @@ func expectedResources(plan catalog.Plan, tier catalog.Tier) catalog.NodeResourc
 	return r
 }
 
-// Capacity returns what a node of a plan type has at least, as far as the price list
-// tells.
+// Capacity returns the smallest capacity of a node of a plan type, according to the price list.
 func Capacity(plan catalog.Plan, tier catalog.Tier) corev1.ResourceList {
 	capacity, _ := nodeResources(plan, expectedResources(plan, tier))
 	return capacity
 }
 
-// nodeResources returns what a node has, and what of it pods cannot use. LKE
-// reserves nothing for the system: the difference is the kubelet's eviction
-// threshold (linode/sim/testdata/nodes.json).
+// nodeResources returns the capacity of a node, and the part of it that pods cannot use. LKE reserves nothing for
+// the system: the difference is the kubelet's eviction threshold (linode/sim/testdata/nodes.json).
 func nodeResources(plan catalog.Plan, r catalog.NodeResources) (capacity, overhead corev1.ResourceList) {
 	capacity = corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewMilliQuantity(r.Capacity.MilliCPU, resource.DecimalSI),

@@ -5,8 +5,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
 
-// The names are those that providers of Karpenter have in common, so that dashboards made
-// for others show LKE too.
+// The names are those that Karpenter's providers have in common, so that dashboards for other providers show LKE as
+// well.
 var (
 	ofOffering = []string{"instance_type", "capacity_type", "region", "zone"}
 

@@ -16,9 +16,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Observer records in a Set what nodes that have joined report of themselves. The
-// price list says what the machine of a plan type has; firmware and kernel take a
-// share of it that only a node knows.
+// Observer records in a Set the resources that nodes report after joining. The price list has the size of the
+// machine; firmware and kernel use a part of it that only the node knows.
 type Observer struct {
 	client client.Client
 	types  *Set
@@ -44,8 +43,8 @@ func (o *Observer) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(o)
 }
 
-// complete reports whether a Node is one of ours that reports all it has:
-// before it is initialized, devices may still be missing.
+// complete reports whether a Node is one of ours and reports all its resources: before it is initialized, devices
+// may still be missing.
 func (o *Observer) complete(node client.Object) bool {
 	return o.ours(node) && node.GetLabels()[karpv1.NodeInitializedLabelKey] == "true"
 }
@@ -72,8 +71,8 @@ func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	return ctrl.Result{}, nil
 }
 
-// planOf returns the plan type of a Node's NodeClaim; "" if it has none. What the Node itself is
-// labelled with, its kubelet may have written.
+// planOf returns the plan type of a Node's NodeClaim; "" if it has none. It ignores the labels of the Node, because
+// its kubelet may have written them.
 func (o *Observer) planOf(ctx context.Context, node *corev1.Node) (string, error) {
 	var list karpv1.NodeClaimList
 	err := o.client.List(ctx, &list, client.MatchingFields{"status.providerID": node.Spec.ProviderID})
@@ -88,7 +87,7 @@ func (o *Observer) planOf(ctx context.Context, node *corev1.Node) (string, error
 	return "", nil
 }
 
-// resourcesOf reads what a node reports of itself.
+// resourcesOf returns the resources that a node reports.
 func resourcesOf(status corev1.NodeStatus) catalog.NodeResources {
 	read := func(list corev1.ResourceList) catalog.Resources {
 		gpus := list[ResourceGPU]
@@ -100,8 +99,8 @@ func resourcesOf(status corev1.NodeStatus) catalog.NodeResources {
 	return catalog.NodeResources{Capacity: read(status.Capacity), Allocatable: read(status.Allocatable)}
 }
 
-// minorVersion returns the minor version of Kubernetes in the forms that LKE and kubelets
-// write: 1.33 of 1.33, v1.33.4 and v1.33.4+lke2.
+// minorVersion returns the minor version of a Kubernetes version in the forms of LKE and kubelets: 1.33 for 1.33,
+// v1.33.4 and v1.33.4+lke2.
 func minorVersion(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	second, _, _ := strings.Cut(rest, ".")

@@ -8,11 +8,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Refresher keeps a Set up to date. Every few minutes it reads which plan types
-// the region has, and twice a day the price list.
+// Refresher updates a Set. Every few minutes it reads which plan types the region has, and twice a day the price
+// list.
 //
-// An answer of the region is a hint about stock and counts for an hour. It withdraws
-// no plan type.
+// An answer of the region is only a hint about stock, and counts for an hour. It does not withdraw a plan type.
 type Refresher struct {
 	source Source
 	types  *Set
@@ -21,16 +20,16 @@ type Refresher struct {
 	list     *catalog.Catalog // the price list
 	listRead time.Time
 	answered time.Time // when the region answered last; zero if no answer counts
-	account  Account   // nil: it is not asked
+	account  Account   // nil means that the account is not asked
 	known    bool      // the account has answered
 
-	announce func(context.Context, []Repriced) // nil: changed prices are not announced
+	announce func(context.Context, []Repriced) // nil means that changed prices are not announced
 }
 
-// Announce has a function called with the plan types whose price Linode has changed.
+// Announce sets the function that is called with the plan types whose price Linode has changed.
 func (r *Refresher) Announce(repriced func(context.Context, []Repriced)) { r.announce = repriced }
 
-// update takes over a price list and what the region says of its stock.
+// update takes over a price list and the region's rows about its stock.
 func (r *Refresher) update(ctx context.Context, rows []catalog.Availability) {
 	repriced := r.types.Refresh(r.list)
 	r.types.SetStock(rows)
@@ -39,11 +38,11 @@ func (r *Refresher) update(ctx context.Context, rows []catalog.Availability) {
 	}
 }
 
-// Account says which capabilities the account has.
+// Account returns the capabilities of the account.
 type Account func(ctx context.Context) ([]string, error)
 
-// Ask has the account asked for its capabilities, if the region sells plans that need one. Until it has answered,
-// these are not offered.
+// Ask sets the function that returns the capabilities of the account; it is called if the region sells plans that
+// need one. Until it has succeeded, these plans are not offered.
 func (r *Refresher) Ask(account Account) {
 	r.account = account
 	if r.types.AccountMatters() {
@@ -51,7 +50,7 @@ func (r *Refresher) Ask(account Account) {
 	}
 }
 
-// Source is where plan types and their availability are read.
+// Source returns plan types and their availability.
 type Source interface {
 	Catalog(ctx context.Context) (*catalog.Catalog, error)
 	Availability(ctx context.Context, region string) ([]catalog.Availability, error)
@@ -65,8 +64,8 @@ const (
 	availabilityFor   = time.Hour
 )
 
-// NewRefresher returns what keeps a Set up to date that was made from the list. One
-// that is not fresh, because Linode did not answer, is read again soon.
+// NewRefresher returns the Refresher of a Set that was made from list. If list is not fresh, because Linode did not
+// answer, it is read again soon.
 func NewRefresher(source Source, types *Set, list *catalog.Catalog, fresh bool, log *slog.Logger) *Refresher {
 	r := &Refresher{source: source, types: types, log: log, list: list}
 	if fresh {
@@ -91,8 +90,8 @@ func (r *Refresher) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: the standby reads
-// them too, so that it can lead at once.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby needs the lists as well, so that it can
+// become the leader immediately.
 func (r *Refresher) NeedLeaderElection() bool { return false }
 
 func (r *Refresher) refresh(ctx context.Context) {
@@ -121,7 +120,7 @@ func (r *Refresher) refresh(ctx context.Context) {
 	}
 }
 
-// askAccount takes over the capabilities of the account. Those that it had count while it does not answer.
+// askAccount updates the capabilities of the account. If the account does not answer, the last ones count.
 func (r *Refresher) askAccount(ctx context.Context) {
 	if r.account == nil || !r.types.AccountMatters() {
 		return

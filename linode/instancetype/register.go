@@ -9,15 +9,13 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// csiRegion is the topology key of the Linode CSI driver: every volume it makes
-// carries a node affinity on it (linode-blockstorage-csi-driver,
-// VolumeTopologyRegion).
+// csiRegion is the topology key of the Linode CSI driver: every volume that it creates has a node affinity with
+// this key (linode-blockstorage-csi-driver, VolumeTopologyRegion).
 const csiRegion = "topology.linode.com/region"
 
-// Register adds the labels and resources of Linode plan types to those that the
-// linked Karpenter knows. Karpenter keeps them in package variables that it reads
-// without a lock: call Register before anything of Karpenter runs. Further calls
-// do nothing.
+// Register adds the labels and resources of Linode plan types to those that the linked Karpenter knows. Karpenter
+// keeps them in package variables that it reads without a lock, so Register must be called before any code of
+// Karpenter runs. Further calls do nothing.
 func Register() { register() }
 
 var register = sync.OnceFunc(func() {

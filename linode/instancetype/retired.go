@@ -12,29 +12,28 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// Retired makes types of the plan types that NodeClaims have and a Set does not: the
-// price list that a controller starts with may lack a plan that Linode no longer
-// sells, or that is newer than the built-in list. Karpenter replaces nodes whose type
-// it is not told of (karpenter v1.15.0, instanceTypeNotFound in
-// pkg/controllers/nodeclaim/disruption), which is not wanted.
+// Retired adds types for plan types that NodeClaims have and a Set does not: the price list with which a controller
+// starts may lack a plan that Linode does not sell any more, or that is newer than the built-in list. Without them,
+// Karpenter would replace the nodes (karpenter v1.15.0, instanceTypeNotFound in
+// pkg/controllers/nodeclaim/disruption).
 type Retired struct {
 	mu    sync.Mutex
 	types map[string]*cloudprovider.InstanceType // by plan
 	pools map[string]retiredOf
 }
 
-// retiredOf are the types that nodes of one NodePool have.
+// retiredOf has the missing types of the nodes of one NodePool.
 type retiredOf struct {
 	asked time.Time
 	types []*cloudprovider.InstanceType
 }
 
-// askEvery is how often the NodeClaims of a NodePool are checked: new ones are of
-// types that the Set has.
+// askEvery is how often the NodeClaims of a NodePool are checked. It can be rare, because new NodeClaims have types
+// of the Set.
 const askEvery = 5 * time.Minute
 
-// Add returns types, and one for each plan type that claims of the NodePool have and
-// that is missing. Nothing can be made of it. The types are not changed.
+// Add returns types, with an additional one for each plan type of the NodePool's claims that is missing. The
+// additional ones have no available offering. It does not change its argument.
 func (r *Retired) Add(pool string, types []*cloudprovider.InstanceType,
 	claims func() ([]karpv1.NodeClaim, error)) ([]*cloudprovider.InstanceType, error) {
 	r.mu.Lock()
@@ -77,7 +76,7 @@ func (r *Retired) missing(types []*cloudprovider.InstanceType,
 	return missing
 }
 
-// typeOf returns the type of a plan. It keeps its pointer, as those of a Set do.
+// typeOf returns the type of a plan. Like the types of a Set, it keeps its pointer.
 func (r *Retired) typeOf(plan string, nc *karpv1.NodeClaim) *cloudprovider.InstanceType {
 	if it := r.types[plan]; it != nil {
 		return it

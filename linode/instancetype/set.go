@@ -24,36 +24,35 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Set holds the plan types of the catalog as Karpenter's instance types in one
-// region. It is safe for concurrent use.
-// A plan of unknown size is not among them. A plan of unknown price is, but no node is created of it:
-// Karpenter would compare it with the others.
+// Set has the plan types of the catalog as Karpenter's instance types in one region. It is safe for concurrent use.
+// It leaves out plan types of unknown size. It has plan types of unknown price, but no node is created with them,
+// because Karpenter would compare the price with others.
 //
-// An instance type keeps its pointer until something about it changes, because
-// Karpenter computes what is allocatable once for each pointer.
+// An instance type keeps its pointer until something about it changes, because Karpenter computes allocatable
+// resources once for each pointer.
 type Set struct {
 	region string
 	tier   catalog.Tier
 
 	mu       sync.Mutex
 	facts    *catalog.Catalog
-	plans    map[string]catalog.Plan // also those that are no longer in the facts
-	blocked  map[string]time.Time    // plan types that are out of stock, until when
+	plans    map[string]catalog.Plan // including those that are no longer in the facts
+	blocked  map[string]time.Time    // plan types that are out of stock, with the end of the block
 	closed   map[string]time.Time    // those of them that are closed to the account
-	expires  time.Time               // when the first block ends; zero for never
+	expires  time.Time               // when the first block ends; zero means never
 	version  string                  // minor version of Kubernetes that new nodes have
 	reported map[observation]catalog.NodeResources
-	out      map[string]bool // plan types that the region says are out of stock
-	account  *account        // nil: every plan is taken to be sold to it
+	out      map[string]bool // plan types that are out of stock according to the region
+	account  *account        // nil means that every plan is sold to it
 	now      List
 	changed  chan struct{} // see Blocking
 	closing  chan struct{} // see Closing
 }
 
-// account is what is known of the account that plans are sold to.
+// account is what is known about the account that buys plans.
 type account struct {
 	capabilities []string
-	unknown      string // why they are not known; "" if they are
+	unknown      string // why the capabilities are unknown; "" if they are known
 }
 
 // observation is a plan type whose nodes have joined under a minor version of
@@ -68,9 +67,8 @@ type List struct {
 	hidden  []*cloudprovider.InstanceType // the same ones, without an available offering
 }
 
-// New returns the plan types of the catalog for LKE clusters of the tier in the
-// region. Those that the region does not sell are there too, without an
-// available offering, as Karpenter wants it.
+// New returns the plan types of the catalog for LKE clusters of the tier in the region. Those that the region does
+// not sell are included without an available offering, as Karpenter requires.
 func New(c *catalog.Catalog, region string, tier catalog.Tier) *Set {
 	t := &Set{
 		region: region, tier: tier, plans: map[string]catalog.Plan{},
@@ -102,8 +100,8 @@ type Repriced struct {
 	Was, Now catalog.Price
 }
 
-// Refresh takes over newer facts, and returns the plan types whose price has changed, by name. Plan types that are no
-// longer in them stay, without an available offering: nodes of them may still run.
+// Refresh updates the facts, and returns the plan types whose price has changed, by name. Plan types that are no
+// longer in the facts stay, without an available offering, because nodes of them may still run.
 func (t *Set) Refresh(facts *catalog.Catalog) (repriced []Repriced) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,8 +124,9 @@ func (t *Set) Refresh(facts *catalog.Catalog) (repriced []Repriced) {
 	return repriced
 }
 
-// SetStock takes over what the region says of its stock now. A plan type that is out of stock is still offered: the
-// list is about a moment, and an attempt that LKE refuses blocks the plan type. It only comes later among equal ones.
+// SetStock updates the region's stock. A plan type that is out of stock is still offered, because the list is only
+// a snapshot; if LKE refuses an attempt, the plan type is blocked. It only comes after equal plan types that are in
+// stock.
 func (t *Set) SetStock(rows []catalog.Availability) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,8 +136,8 @@ func (t *Set) SetStock(rows []catalog.Availability) {
 	}
 }
 
-// SetAccount takes over which capabilities the account has. Plans for accounts with another are not offered, and none
-// of such plans while unknown says why the capabilities are not known.
+// SetAccount sets the capabilities of the account. Plans that need another capability are not offered. If unknown
+// is not "", it says why the capabilities are unknown, and no plan that needs one is offered.
 func (t *Set) SetAccount(capabilities []string, unknown string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,7 +145,7 @@ func (t *Set) SetAccount(capabilities []string, unknown string) {
 	t.rebuild(slices.Sorted(maps.Keys(t.plans))...)
 }
 
-// AccountMatters says whether the region sells plans to accounts with a capability only.
+// AccountMatters reports whether the region sells plans that need a capability of the account.
 func (t *Set) AccountMatters() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,14 +154,14 @@ func (t *Set) AccountMatters() bool {
 	})
 }
 
-// withheld says whether the account is not known to be sold a plan.
+// withheld reports whether a plan needs a capability that the account is not known to have.
 func (t *Set) withheld(plan catalog.Plan) bool {
 	needs := plan.OfAccount()
 	return needs != "" && t.account != nil && !slices.Contains(t.account.capabilities, needs)
 }
 
-// WhyWithheld says of requirements, all of whose plans need a capability that the account is not known to have, why
-// nothing is made of them; "" if they allow others, or none.
+// WhyWithheld explains why requirements match no plan if all matching plans need a capability that the account is
+// not known to have. It returns "" if they match other plans, or none.
 func (t *Set) WhyWithheld(want scheduling.Requirements) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,8 +187,9 @@ func (t *Set) WhyWithheld(want scheduling.Requirements) string {
 	return fmt.Sprintf("%s require the account capability %q: %s", strings.Join(plans, ", "), needs, why)
 }
 
-// StockFirst puts plan types that are in stock before those of the same price and size that are not, and then premium
-// ones last: g7-dedicated is their new name. Else the list, which Candidates returned, keeps its order.
+// StockFirst sorts plan types that are in stock before those of the same price and size that are not, and premium
+// ones last, because g7-dedicated is their new name. Otherwise it keeps the order of list, which Candidates has
+// returned.
 func (t *Set) StockFirst(list []*cloudprovider.InstanceType, want scheduling.Requirements) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -232,8 +232,8 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// Unknown returns the plans that the region sells and that nothing is made of, as their
-// price or their size is not known, with what is known of the labels of their nodes; by id.
+// Unknown returns the plans that the region sells, but with which no node is created because their price or size is
+// unknown, with the known labels of their nodes, by id.
 func (t *Set) Unknown() iter.Seq2[string, scheduling.Requirements] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -259,7 +259,7 @@ func (t *Set) Unknown() iter.Seq2[string, scheduling.Requirements] {
 	}
 }
 
-// WhyNothing says of requirements that allow plans of Unknown why nothing is made of them; "" if they allow none.
+// WhyNothing explains why no node is created for requirements that match plans of Unknown; "" if they match none.
 func (t *Set) WhyNothing(want scheduling.Requirements) string {
 	var plans []string
 	for id, has := range t.Unknown() {
@@ -288,8 +288,8 @@ func (t *Set) Plan(id string) (catalog.Plan, bool) {
 	return plan, ok
 }
 
-// Price returns what a plan type costs in the region, or cost when it was last
-// on the price list; a price that is not known is not.
+// Price returns the price of a plan type in the region, or its price when it was last on the price list. The price
+// can be unknown.
 func (t *Set) Price(id string) catalog.Price {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -304,12 +304,12 @@ func (t *Set) price(id string) catalog.Price {
 	return t.plans[id].Price
 }
 
-// ClosedFor is how long a plan that is closed to the account is not asked for: Support opens it by hand.
+// ClosedFor is how long a plan that is closed to the account is not requested again, because only Support can open
+// it.
 const ClosedFor = 6 * time.Hour
 
-// Close is Block for a plan that the account may not have. It is not stored: after a restart the first claim
-// of the plan finds it closed again, which costs one refused call for each plan, and until then no class has
-// the condition PlanClosed.
+// Close blocks a plan that is closed to the account. This is not stored: after a restart the first claim of each
+// such plan costs one refused call, and until then no class has the condition PlanClosed.
 func (t *Set) Close(plan string, until time.Time) {
 	t.mu.Lock()
 	t.closed[plan] = until
@@ -324,7 +324,7 @@ func (t *Set) Close(plan string, until time.Time) {
 // Closing receives after a plan type was found closed to the account.
 func (t *Set) Closing() <-chan struct{} { return t.closing }
 
-// Closed returns the plan types that are closed to the account, and until when they are not asked for.
+// Closed returns the plan types that are closed to the account, and until when they are not requested.
 func (t *Set) Closed() map[string]time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -332,8 +332,7 @@ func (t *Set) Closed() map[string]time.Time {
 	return maps.Clone(t.closed)
 }
 
-// Block makes the offering of a plan type unavailable until a time; one that is closed to the account stays
-// so for longer.
+// Block makes the offering of a plan type unavailable until a time. It does not shorten the block of a closed plan.
 func (t *Set) Block(plan string, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -359,7 +358,7 @@ func (t *Set) Blocked() map[string]time.Time {
 	return maps.Clone(t.blocked)
 }
 
-// expire ends the blocks whose time has come.
+// expire ends the blocks whose time has passed.
 func (t *Set) expire() {
 	now := time.Now()
 	if t.expires.IsZero() || now.Before(t.expires) {
@@ -376,8 +375,8 @@ func (t *Set) expire() {
 	t.rebuild(ended...)
 }
 
-// rebuild builds the types of some plans again and replaces those that have
-// changed. Lists that were handed out stay as they are.
+// rebuild builds the types of some plans again and replaces those that have changed. It does not change lists that
+// callers have.
 func (t *Set) rebuild(plans ...string) {
 	t.expires = time.Time{}
 	for _, until := range t.blocked {
@@ -409,7 +408,7 @@ func (t *Set) rebuild(plans ...string) {
 	t.now = next
 }
 
-// WithoutGPUs returns the types, those of plans with GPUs without an available offering.
+// WithoutGPUs returns the types, with no available offering for plans with GPUs.
 func (t *Set) WithoutGPUs(types []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
 	hidden := t.Snapshot().hidden
 	types = slices.Clone(types)
@@ -422,7 +421,7 @@ func (t *Set) WithoutGPUs(types []*cloudprovider.InstanceType) []*cloudprovider.
 	return types
 }
 
-// OnlyGPUs reports whether all plans that nodes are created of for the requirements have GPUs; no if there are none.
+// OnlyGPUs reports whether all plans that match the requirements have GPUs; false if none match.
 func (t *Set) OnlyGPUs(want scheduling.Requirements) (only bool) {
 	for _, it := range t.List() {
 		if want.Intersects(it.Requirements) == nil && t.Makes(it.Name) {
@@ -466,11 +465,10 @@ func (t *Set) SetVersion(version string) {
 	}
 }
 
-// Record records what a node of a plan type reports of itself under a minor
-// version of Kubernetes. Of several nodes the smallest counts: they differ by a
-// little. Devices are ignored, because their plugins may not be installed, and so is a report
-// that differs by more than nodes do: one kubelet must not speak for all nodes to come. It
-// returns false for such a report.
+// Record records what a node of a plan type reports under a minor version of Kubernetes. Nodes differ a little, and
+// the smallest report counts. It ignores devices, because their plugins may not be installed, and reports that
+// differ by more than nodes do, because a single kubelet must not decide for all future nodes. It returns false for
+// such a report.
 func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -491,10 +489,9 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	return true
 }
 
-// isBelievable reports whether a node of a plan type can have what it reports: no more than the
-// plan, and no more for pods than in all. Firmware, kernel and file system take less than a
-// fifth of memory and disk; what an image's own kubelet reserves of them is taken for less than
-// half.
+// isBelievable reports whether a node of a plan type can have the resources that it reports: no more than the plan,
+// and no more for pods than in all. Firmware, kernel and file system use less than a fifth of memory and disk, and
+// the reserved resources of an image's own kubelet are assumed to be less than half.
 func isBelievable(reports catalog.NodeResources, plan catalog.Plan, tier catalog.Tier) bool {
 	all, free, promise := reports.Capacity, reports.Allocatable, expectedResources(plan, tier)
 	within := func(has, promised, percent, most int64) bool { return has >= promised*percent/100 && has <= most }
@@ -504,10 +501,9 @@ func isBelievable(reports catalog.NodeResources, plan catalog.Plan, tier catalog
 		within(free.EphemeralBytes, promise.Allocatable.EphemeralBytes, 50, all.EphemeralBytes)
 }
 
-// resources returns what Karpenter plans with for a node of a plan type: what its nodes
-// report under the version that new nodes get. Without such a report it is
-// what the price list promises, or less where nodes of other versions report
-// less.
+// resources returns the resources with which Karpenter plans for a node of a plan type: what its nodes report under
+// the version of new nodes. Without such a report it is what the price list says, or less if nodes of other
+// versions report less.
 func (t *Set) resources(id string) catalog.NodeResources {
 	promise := expectedResources(t.plans[id], t.tier)
 	if reports, ok := t.reported[observation{id, t.version}]; ok {
@@ -526,7 +522,7 @@ func (t *Set) resources(id string) catalog.NodeResources {
 	return promise
 }
 
-// leastOf returns a, with the memory and storage of b where b has less.
+// leastOf returns a, with the memory and storage of b if b has less.
 func leastOf(a, b catalog.NodeResources) catalog.NodeResources {
 	for _, pair := range [][2]*catalog.Resources{
 		{&a.Capacity, &b.Capacity}, {&a.Allocatable, &b.Allocatable},
@@ -550,8 +546,7 @@ func sameType(a, b *cloudprovider.InstanceType) bool {
 // Hidden returns all types without an available offering.
 func (l List) Hidden() []*cloudprovider.InstanceType { return l.hidden }
 
-// Without returns all types, those without an available offering whose index
-// hide returns true for.
+// Without returns all types; those for whose index hide returns true have no available offering.
 func (l List) Without(hide func(i int) bool) []*cloudprovider.InstanceType {
 	types := slices.Clone(l.Types)
 	for i := range types {

@@ -11,14 +11,14 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Disks are the sizes of a machine's disks in MiB; nil is Linode's default for the plan type.
+// Disks are the sizes of a machine's disks in MiB; nil means Linode's default for the plan type.
 type Disks struct{ System, Swap *int }
 
-// Variant returns a copy of a type as a machine of it is that has these disks, and whose kubelet has these settings.
-// What cannot be read is left as it is: the API server refuses it, or the kubelet does.
+// Variant returns a copy of a type for a machine with these disks, whose kubelet has these settings. It ignores
+// invalid settings, because the API server or the kubelet rejects them.
 //
-// Unverified: that a kubelet of which nothing is said keeps back no more than LKE's, that a separate Linode has as much
-// memory as one of LKE, and that its file system uses as much of its disk.
+// Unverified: that a kubelet of which nothing is said keeps back no more than LKE's, that a separate Linode has as
+// much memory as one of LKE, and that its file system uses as much of its disk.
 func Variant(
 	it *cloudprovider.InstanceType, disks Disks, k linodev1alpha1.KubeletConfiguration,
 ) *cloudprovider.InstanceType {
@@ -54,12 +54,12 @@ func (d Disks) remaining(storage int64) int64 {
 		storage -= int64(*d.Swap) * mib
 	}
 	if d.System != nil {
-		storage = min(storage, int64(*d.System)*mib*983/1000) // as catalog.Plan.Reported has it
+		storage = min(storage, int64(*d.System)*mib*983/1000) // the same factor as in catalog.Plan.Reported
 	}
 	return max(0, storage)
 }
 
-// mostPods returns how many pods a kubelet takes: maxPods, and no more than podsPerCore allows.
+// mostPods returns how many pods a kubelet accepts: maxPods, and no more than podsPerCore allows.
 func mostPods(it *cloudprovider.InstanceType, k linodev1alpha1.KubeletConfiguration) int64 {
 	most := it.Capacity.Pods().Value()
 	if k.MaxPods != nil {
@@ -81,7 +81,7 @@ func reservedResources(texts map[string]string) corev1.ResourceList {
 	return list
 }
 
-// readThreshold reads a quantity, or a share of what there is: 100Mi or 5%.
+// readThreshold reads a quantity or a percentage of a quantity: 100Mi or 5%.
 func readThreshold(text string, of resource.Quantity) (resource.Quantity, bool) {
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Claim is a NodeClaim as a reader sees it.
+// Claim is a NodeClaim as read from the API server or a cache.
 type Claim struct {
 	UID     string
 	Decided bool // a plan was chosen for it, so that it has or gets a machine
-	Node    Node // its node, where that is decided
+	Node    Node // its node, if Decided
 }
 
-// unseenFor is how long a reservation counts that the reader does not show. A
-// watch shows it within seconds: a claim that does not exist by then was deleted
-// before, and one with another plan was never written.
+// unseenFor is how long a reservation counts that the reader does not show. A watch shows it within seconds: a
+// claim that does not exist by then was deleted, and one with another plan was never written.
 const unseenFor = time.Minute
 
 // Book holds all nodes that count: those of claims that the reader shows as
@@ -31,7 +30,7 @@ type Book struct {
 
 type reservation struct {
 	node Node
-	seen bool // the reader has shown the claim, undecided
+	seen bool // the reader has shown the claim, not Decided
 	made time.Time
 }
 
@@ -40,8 +39,7 @@ func NewBook() *Book {
 	return &Book{shown: map[string]Node{}, reserved: map[string]*reservation{}}
 }
 
-// Show replaces limits and claims by what the reader shows now, and ends
-// reservations that it has caught up with.
+// Show replaces limits and claims with what the reader shows now, and ends the reservations that it shows.
 func (b *Book) Show(limits []Limit, claims []Claim, now time.Time) {
 	b.limits, b.shown = limits, make(map[string]Node, len(claims))
 	there := make(map[string]bool, len(claims))
@@ -51,7 +49,7 @@ func (b *Book) Show(limits []Limit, claims []Claim, now time.Time) {
 			continue
 		}
 		b.shown[c.UID] = c.Node
-		// A claim may exchange its plan for another, which counts from then on.
+		// If a claim has changed its plan, the new one counts from now on.
 		if r := b.reserved[c.UID]; r != nil && (r.node.Plan == c.Node.Plan || now.Sub(r.made) > unseenFor) {
 			delete(b.reserved, c.UID)
 		}
@@ -65,8 +63,7 @@ func (b *Book) Show(limits []Limit, claims []Claim, now time.Time) {
 	b.countAll()
 }
 
-// Recover takes over what an earlier process has decided, from a read that did
-// not lag.
+// Recover adds the decisions of an earlier process, from a read that did not lag.
 func (b *Book) Recover(claims []Claim, now time.Time) {
 	for _, c := range claims {
 		if n, shown := b.shown[c.UID]; c.Decided && (!shown || n.Plan != c.Node.Plan) {
@@ -76,10 +73,9 @@ func (b *Book) Recover(claims []Claim, now time.Time) {
 	b.countAll()
 }
 
-// Reserve gives a claim the first of the wishes that all limits have room for.
-// A claim that asks again, because its answer was lost, gets what it got, where
-// it still wishes for that. If nothing fits, the refusal of the first wish
-// comes back.
+// Reserve gives a claim the first of the wishes for which all limits have room. A claim that asks again, because
+// its answer was lost, gets the same wish, if it still has it. If nothing fits, the result has the refusal of the
+// first wish.
 func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, refusal Refusal, ok bool) {
 	had, again := b.reserved[uid]
 	for i, wish := range wishes {
@@ -112,7 +108,7 @@ func (b *Book) Tally() Tally {
 	return Tally{limits: b.limits, used: used}
 }
 
-// countAll counts all nodes anew.
+// countAll counts all nodes again.
 func (b *Book) countAll() {
 	nodes := make([]Node, 0, len(b.shown)+len(b.reserved))
 	for uid := range b.shown {
@@ -127,7 +123,7 @@ func (b *Book) countAll() {
 	b.used = Count(b.limits, nodes).used
 }
 
-// count adds the node of one claim so often, or takes it out.
+// count adds the node of one claim a number of times, which can be -1.
 func (b *Book) count(uid string, times int64) {
 	node, counts := b.node(uid)
 	if !counts {
@@ -140,7 +136,7 @@ func (b *Book) count(uid string, times int64) {
 	}
 }
 
-// node returns what a claim counts as.
+// node returns the node as which a claim counts.
 func (b *Book) node(uid string) (node Node, counts bool) {
 	shown, isShown := b.shown[uid]
 	if r := b.reserved[uid]; r != nil {

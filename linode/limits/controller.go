@@ -33,25 +33,23 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Controller writes on each CapacityLimit what is used and what is left, on each NodePool whether it has
-// reached its own limits, and on pods which limit blocks their nodes. The Enforcer decides what the limits
-// allow.
+// Controller reports on each CapacityLimit what is used and what is left, on each NodePool whether it has reached
+// its own limits, and on pods which limit blocks their nodes. The Enforcer decides what the limits allow.
 type Controller struct {
 	client   client.Client
 	enforcer *Enforcer
 	events   events.EventRecorder
 	placed   func(*corev1.Pod) bool
-	notified map[types.UID]time.Time // pods with an event about the limit, and since when
-	known    map[string]bool         // limits that the metrics show
+	notified map[types.UID]time.Time // pods with an event about the limit, with its time
+	known    map[string]bool         // limits in the metrics
 
-	// announced are the limits and NodePools without room that this process has written an
-	// event on. The stored condition says nothing of that: the process that wrote it may have
-	// been killed before its event was sent.
+	// announced are the limits and NodePools without room on which this process has written an event. The stored
+	// condition is not enough, because the process that wrote it may have ended before it sent the event.
 	announced map[types.UID]bool
 }
 
-// NewController returns the controller. Placed reports whether a pod without a node will get one that exists
-// or is on order: no limit blocks it, although its own node may have used the last capacity.
+// NewController returns the controller. placed reports whether a pod without a node will get one that exists or is
+// on order: then no limit blocks it, even if its own future node has used the last capacity.
 func NewController(
 	c client.Client, enforcer *Enforcer, recorder events.EventRecorder, placed func(*corev1.Pod) bool,
 ) *Controller {
@@ -75,8 +73,7 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(c)
 }
 
-// countsOtherwise reports whether a change of a NodeClaim may change what it
-// counts for.
+// countsOtherwise reports whether a change of a NodeClaim may change the amounts that it counts for.
 func countsOtherwise(ev event.UpdateEvent) bool {
 	was, okWas := ev.ObjectOld.(*karpv1.NodeClaim)
 	is, okIs := ev.ObjectNew.(*karpv1.NodeClaim)
@@ -86,7 +83,7 @@ func countsOtherwise(ev event.UpdateEvent) bool {
 		len(was.Status.Conditions) != len(is.Status.Conditions))
 }
 
-// Reconcile brings the status of all limits up to date.
+// Reconcile updates the status of all limits.
 func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var list lkeplanv1alpha1.CapacityLimitList
 	if err := c.client.List(ctx, &list); err != nil {
@@ -97,7 +94,7 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
 	}
 	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() && !slices.ContainsFunc(pools.Items, limitedOrReached) {
-		return ctrl.Result{}, nil // nothing to count all NodeClaims for at each change of one
+		return ctrl.Result{}, nil // no need to count all NodeClaims at each change of one
 	}
 	tally, err := c.enforcer.Show(ctx)
 	if err != nil {
@@ -118,7 +115,7 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if !binds {
 		return ctrl.Result{}, nil
 	}
-	// New pods cause no event of a limit or a claim.
+	// New pods do not cause an event of a limit or a claim, so the pods are listed again.
 	return ctrl.Result{RequeueAfter: podsEvery}, c.notifyPods(ctx, tally, pools.Items)
 }
 
@@ -140,8 +137,8 @@ func (c *Controller) forgetOthers(live []lkeplanv1alpha1.CapacityLimit, pools []
 	c.known = known
 }
 
-// announces reports whether an event is due on an object: it has no room, and this process
-// has not written one since it had.
+// announces reports whether an event about an object is due: it has no room, and this process has not written an
+// event since it last had room.
 func (c *Controller) announces(uid types.UID, full bool) bool {
 	due := full && !c.announced[uid]
 	c.announced[uid] = full
@@ -191,10 +188,10 @@ func enforcedCondition(cl *lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePoo
 	return ready
 }
 
-// refused says what one limit refuses its pools.
+// refused is what one limit refuses to its pools.
 type refused struct {
-	pools int               // that could have nodes without any limit
-	full  map[string]string // those of them that can have no further node, and why
+	pools int               // number of pools that could have nodes without any limit
+	full  map[string]string // pools that can have no further node, with the reason
 	any   bool              // some plan type is refused to some pool
 }
 
@@ -234,7 +231,7 @@ func (c *Controller) refused(
 				continue
 			}
 			count++
-			if why == "" { // of the cheapest
+			if why == "" { // the reason of the cheapest one
 				why = describeRefusal(refusal, it.Name) + "; pods wait until there is capacity or the limit is raised"
 			}
 		}
@@ -281,10 +278,9 @@ const (
 	notifyEvery = 2 * time.Minute
 )
 
-// notifyPods writes an event on each pod that is pending because of a limit: with room in
-// it the pod would get a node. Karpenter cannot report this for a CapacityLimit: it only sees
-// that the plan type is not offered. Of a NodePool's own it does not say which one, and
-// with how much the pod would fit.
+// notifyPods writes an event on each pod that is pending only because of a limit. Karpenter cannot report a
+// CapacityLimit, because it only sees that the plan type is not offered. For a NodePool's own limit it reports
+// neither which one, nor the value with which the pod would fit.
 func (c *Controller) notifyPods(ctx context.Context, tally Tally, pools []karpv1.NodePool) error {
 	var pods corev1.PodList
 	if err := c.client.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {
@@ -307,8 +303,8 @@ func (c *Controller) notifyPods(ctx context.Context, tally Tally, pools []karpv1
 	return nil
 }
 
-// refusedFor reports whether limits are the only reason why a pod gets no node,
-// and why the cheapest node is refused.
+// refusedFor reports whether limits are the only reason why a pod gets no node, and why the cheapest node is
+// refused.
 func (c *Controller) refusedFor(
 	pod *corev1.Pod, tally Tally, pools []karpv1.NodePool,
 ) (why string, refused bool) {
@@ -332,21 +328,21 @@ func (c *Controller) refusedFor(
 	return why, why != ""
 }
 
-// Refused reports whether a tally has room for no node of the types in a NodePool, why it
-// refuses the first of them, and with how much it would have room for one more.
+// Refused reports whether a tally has room for no node of the types in a NodePool. If so, it returns why the first
+// type is refused, and which value of the limit would allow one more node.
 func (e *Enforcer) Refused(
 	tally Tally, pool string, fit []*cloudprovider.InstanceType,
 ) (why string, refused bool) {
 	return e.RefusedBeside(tally, Planned{}, pool, fit)
 }
 
-// Planned is what of a tally is only planned.
+// Planned describes the part of a tally that is only planned.
 type Planned struct {
-	Standing *Tally                                     // what there was before; nil where all of it is there
-	For      func(covers func(pool string) bool) string // for which pods the nodes of pools are planned
+	Standing *Tally                                     // what existed before; nil if all of it exists
+	For      func(covers func(pool string) bool) string // the pods for which the nodes of pools are planned
 }
 
-// RefusedBeside is Refused for a tally of which some is only planned.
+// RefusedBeside is Refused for a tally that is partly only planned.
 func (e *Enforcer) RefusedBeside(
 	tally Tally, planned Planned, pool string, fit []*cloudprovider.InstanceType,
 ) (why string, refused bool) {
@@ -362,7 +358,7 @@ func (e *Enforcer) RefusedBeside(
 	return why, why != ""
 }
 
-// describe says which limit refuses a plan type: what is used, what is planned, and for whom.
+// describe says which limit refuses a plan type: what is used, what is planned, and for which pods.
 func (p Planned) describe(r Refusal, plan string) string {
 	if p.Standing == nil {
 		return describeRefusal(r, plan)
@@ -381,7 +377,7 @@ func (p Planned) describe(r Refusal, plan string) string {
 	return text + fmt.Sprintf("; the node needs %s", inUnits(r.Resource, r.Wanted))
 }
 
-// neededAmounts says what the limits would have to allow for one more node.
+// neededAmounts says which values of the limits would allow one more node.
 func neededAmounts(refusals []Refusal) string {
 	var texts, others []string
 	for _, r := range refusals {

@@ -65,8 +65,8 @@ func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) stri
 	return hex.EncodeToString(sum[:8])
 }
 
-// StampTemplate adds to the annotations that a claim is to get which template it was made from. A
-// claim that was made from another than the present one gets no stamp, and a stamp stays: the
+// StampTemplate adds the digest of the template from which a claim is made to the annotations of the claim. A claim
+// that was made from another template than the current one gets no stamp, and a stamp never changes, because the
 // claim may get its machine only after the template has changed.
 func StampTemplate(add map[string]string, nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) {
 	_, stamped := nc.Annotations[AnnotationTemplate]
@@ -76,17 +76,17 @@ func StampTemplate(add map[string]string, nc *karpv1.NodeClaim, pool *karpv1.Nod
 	add[AnnotationTemplate] = Template(pool, class)
 }
 
-// replacementRecord is what is known of the replacements of a NodePool, as its annotation has it.
+// replacementRecord is what is known about the replacements of a NodePool, as stored in its annotation.
 type replacementRecord struct {
-	NodePool   types.UID   `json:"nodePool"`             // a copy of the NodePool has a record that is not its own
-	Template   string      `json:"template"`             // the one that they were made from
-	Replaced   []types.UID `json:"replaced"`             // the NodeClaims, at most as many as stop the NodePool
-	Why        string      `json:"why,omitempty"`        // the last of them was replaced
-	Unreadable bool        `json:"unreadable,omitempty"` // how many there were is not known
+	NodePool   types.UID   `json:"nodePool"`             // identifies the NodePool: a copy of it has a record that is not its own
+	Template   string      `json:"template"`             // the template of the replaced nodes
+	Replaced   []types.UID `json:"replaced"`             // the replaced NodeClaims, at most as many as stop the NodePool
+	Why        string      `json:"why,omitempty"`        // why the last of them was replaced
+	Unreadable bool        `json:"unreadable,omitempty"` // the number of replacements is unknown
 }
 
-// readReplacements reads the record of a NodePool. One that cannot be read may have said that the
-// NodePool is stopped: it is not the same as none.
+// readReplacements reads the record of a NodePool. A record that cannot be read is not the same as none, because it
+// may have stopped the NodePool.
 func readReplacements(pool *karpv1.NodePool) (record replacementRecord, there bool) {
 	text, there := pool.Annotations[AnnotationReplacements]
 	if !there {
@@ -104,24 +104,24 @@ func (r replacementRecord) complete() bool {
 
 func (r replacementRecord) encode() string { return manifest.Line(r) }
 
-// replacementState is what a decision about a NodePool follows from.
+// replacementState is the input of a decision about a NodePool.
 type replacementState struct {
 	Pool   *karpv1.NodePool
-	Class  *linodev1alpha1.LinodeNodeClass // nil if it is not known
+	Class  *linodev1alpha1.LinodeNodeClass // nil if unknown
 	Claims []karpv1.NodeClaim              // of the NodePool
 	Nodes  []corev1.Node
-	Most   int // replacements that stop the NodePool; 0 for none
+	Most   int // number of replacements that stop the NodePool; 0 means never
 }
 
-// replacementDecision is what is to be done about a NodePool.
+// replacementDecision says what to do about a NodePool.
 type replacementDecision struct {
-	Record  string // the annotation; "" for none
-	Stopped string // why no node is replaced for drift any more; "" if they are
+	Record  string // the annotation; "" means none
+	Stopped string // why nodes are not replaced for drift any more; "" if they are
 	Reason  string // of the condition
 
-	Looked  []*karpv1.NodeClaim // whose stamp is removed, for they are in the record or do not count
-	Hold    []client.Object     // get do-not-disrupt; NodeClaims and Nodes
-	Release []client.Object     // lose it
+	Looked  []*karpv1.NodeClaim // claims whose stamp is removed, because they are in the record or do not count
+	Hold    []client.Object     // NodeClaims and Nodes that get do-not-disrupt
+	Release []client.Object     // NodeClaims and Nodes that lose it
 }
 
 // The reasons of ConditionStopped.
@@ -130,8 +130,8 @@ const (
 	ReasonUnreadable = "RecordUnreadable"
 )
 
-// decideReplacements counts replacements, and decides which nodes are held. The same objects get the same
-// decision: what has been carried out is not asked for again.
+// decideReplacements counts replacements, and decides which nodes are held. The decision about the same objects is
+// the same, and contains nothing that is already done.
 func decideReplacements(s replacementState) (d replacementDecision) {
 	record, there := readReplacements(s.Pool)
 	if s.Most == 0 || record.NodePool != s.Pool.UID {
@@ -143,7 +143,7 @@ func decideReplacements(s replacementState) (d replacementDecision) {
 	}
 	switch {
 	case record.Unreadable && record.Template == "":
-		record.Template = template // "" if that is not known: nothing is written then
+		record.Template = template // "" if unknown: then nothing is written
 	case record.Template != template:
 		record, there = replacementRecord{}, false
 	}
@@ -174,8 +174,7 @@ func (s replacementState) count(nc *karpv1.NodeClaim, template string, record *r
 		return false
 	}
 	d.Looked = append(d.Looked, nc)
-	// A claim that is replaced for a change stays one if the change is taken back meanwhile:
-	// its stamp is removed, and it never counts.
+	// If a change is reverted after a claim was replaced for it, the claim must not count: its stamp is removed.
 	if made != template || slices.Contains(record.Replaced, nc.UID) || len(record.Replaced) >= s.Most ||
 		record.Unreadable {
 		return false
@@ -189,7 +188,7 @@ func (s replacementState) count(nc *karpv1.NodeClaim, template string, record *r
 	return true
 }
 
-// conflictOf says which requirement of its NodePool a claim does not meet; "" if it meets all.
+// conflictOf returns the requirement of its NodePool that a claim does not meet; "" if it meets all.
 func conflictOf(pool *karpv1.NodePool, nc *karpv1.NodeClaim) string {
 	has := scheduling.NewLabelRequirements(nc.Labels)
 	for _, r := range pool.Spec.Template.Spec.Requirements {
@@ -205,7 +204,7 @@ func conflictOf(pool *karpv1.NodePool, nc *karpv1.NodeClaim) string {
 	return ""
 }
 
-// howToRelease ends each message about a NodePool that is stopped.
+// howToRelease is the end of each message about a stopped NodePool.
 const howToRelease = "drifted nodes are kept until the template of the NodePool or its LinodeNodeClass changes, or its " +
 	"annotation " + AnnotationReplacements + " is removed"
 
@@ -222,9 +221,8 @@ func (r replacementRecord) stops(most int) (reason, message string) {
 	return "", ""
 }
 
-// hold decides which claims and Nodes get do-not-disrupt, and which lose it. A claim has it
-// from the moment in which it drifts: Karpenter copies it to the Node when that joins, and
-// goes by that of the Node from then on.
+// hold decides which claims and Nodes get do-not-disrupt, and which lose it. A claim gets it as soon as it drifts,
+// because Karpenter copies it to the Node when the Node joins, and from then on reads only that of the Node.
 func (s replacementState) hold(stopped bool, d *replacementDecision) {
 	drifted, known := map[string]bool{}, map[string]bool{}
 	for i := range s.Claims {
@@ -242,7 +240,7 @@ func (s replacementState) hold(stopped bool, d *replacementDecision) {
 	}
 }
 
-// mark adds an object to those that are held or released, if it is not so.
+// mark adds an object to those that are held or released, if its annotation has to change.
 func (d *replacementDecision) mark(o client.Object, hold bool) {
 	_, ours := o.GetAnnotations()[AnnotationHeld]
 	kept := o.GetAnnotations()[karpv1.DoNotDisruptAnnotationKey] == "true"

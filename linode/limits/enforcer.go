@@ -1,7 +1,7 @@
 package limits
 
-// An Enforcer applies CapacityLimits and the limits of NodePools when a plan type is chosen, hides
-// what no longer fits, and reports on the objects what is used, what is left and what waits.
+// An Enforcer applies CapacityLimits and the limits of NodePools when a plan type is chosen, hides plan types that
+// do not fit any more, and reports on the objects what is used, what is left and what is waiting.
 
 import (
 	"context"
@@ -20,14 +20,13 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Enforcer refuses nodes that a CapacityLimit or the limits of their NodePool have
-// no room for. It is safe for concurrent use.
+// Enforcer refuses nodes for which a CapacityLimit or the limits of their NodePool have no room. It is safe for
+// concurrent use.
 //
-// NodeClaims are what counts: each one that a plan type was chosen for has a
-// machine or gets one. Reserve chooses for one claim at a time, and what it chose
-// counts at once, before the API server or the cache shows it. Karpenter plans a
-// whole batch of pods by the limits at its start; the claims that go beyond them
-// are refused here, before they cost anything.
+// It counts NodeClaims: each one with a plan type has a machine or gets one. Reserve chooses for one claim at a
+// time, and its choice counts immediately, before the API server or the cache shows it. Karpenter plans a whole
+// batch of pods with the limits at its start; the claims that exceed the limits are refused here, before they cost
+// anything.
 type Enforcer struct {
 	cached client.Client
 	live   client.Reader
@@ -35,7 +34,7 @@ type Enforcer struct {
 
 	mu        sync.Mutex
 	book      *Book
-	shown     time.Time // when the book was last brought up to date
+	shown     time.Time // when the tally was last updated
 	recovered bool
 	tally     Tally
 	counted   uint64 // grows with each tally; zero before the first
@@ -44,29 +43,27 @@ type Enforcer struct {
 
 // view holds the instance types that a NodePool is offered.
 type view struct {
-	version uint64 // of the types
-	counted uint64 // of the tally
+	version uint64 // version of the types
+	counted uint64 // version of the tally
 	mask    []bool // true where a type is hidden
 	types   []*cloudprovider.InstanceType
 }
 
-// NewEnforcer returns an Enforcer of the limits that the cached client shows. The
-// live reader must read from the API server: it is asked once, for the choices of
-// an earlier process that the cache may not show yet.
+// NewEnforcer returns an Enforcer of the limits that a cached client shows. live must read from the API server: it
+// is used once, for choices of an earlier process that the cache may not show yet.
 func NewEnforcer(cached client.Client, live client.Reader, types *instancetype.Set) *Enforcer {
 	refusals()
 	return &Enforcer{cached: cached, live: live, types: types, book: NewBook(), views: map[string]view{}}
 }
 
-// Reserve chooses for a NodeClaim the first of the types that all limits have
-// room for. The error of class InsufficientCapacity names the limit that has
-// none.
+// Reserve chooses the first of the types for a NodeClaim for which all limits have room. If there is none, the
+// error is of class InsufficientCapacity and names the limit.
 func (e *Enforcer) Reserve(
 	ctx context.Context, nc *karpv1.NodeClaim, fit []*cloudprovider.InstanceType,
 ) (*cloudprovider.InstanceType, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	// In a burst one count serves many: what was reserved since then is in it.
+	// In a burst one count is used many times; it includes what was reserved since then.
 	if time.Since(e.shown) > time.Second {
 		if err := e.show(ctx); err != nil {
 			return nil, err
@@ -88,10 +85,9 @@ func (e *Enforcer) Reserve(
 	return fit[chosen], nil
 }
 
-// Types returns all types as a NodePool is offered them: those that the
-// CapacityLimits have no room for have no available offering. The NodePool's own
-// limits hide nothing, because Karpenter counts them without the nodes that it is
-// about to replace.
+// Types returns all types as they are offered to a NodePool: those for which a CapacityLimit has no room have no
+// available offering. The NodePool's own limits hide nothing, because Karpenter counts them without the nodes that
+// it is about to replace.
 func (e *Enforcer) Types(ctx context.Context, pool string) ([]*cloudprovider.InstanceType, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -109,7 +105,7 @@ func (e *Enforcer) Types(ctx context.Context, pool string) ([]*cloudprovider.Ins
 	return v.types, nil
 }
 
-// view brings a view up to date. It keeps the slice where nothing has changed.
+// view updates a view. It keeps the slice if nothing has changed.
 func (e *Enforcer) view(pool string, list instancetype.List, old view) view {
 	shared := e.tally.Shared()
 	next := view{version: list.Version, counted: e.counted, mask: make([]bool, len(list.Types))}
@@ -126,7 +122,7 @@ func (e *Enforcer) view(pool string, list instancetype.List, old view) view {
 	return next
 }
 
-// Show takes over what the cache shows now, and returns what all nodes use.
+// Show updates the tally from the cache, and returns what all nodes use.
 func (e *Enforcer) Show(ctx context.Context) (Tally, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +154,7 @@ func (e *Enforcer) show(ctx context.Context) error {
 	return nil
 }
 
-// recover reads once, from the API server itself, what an earlier process chose.
+// recover reads the choices of an earlier process once, from the API server.
 func (e *Enforcer) recover(ctx context.Context) error {
 	if e.recovered {
 		return nil
@@ -232,7 +228,7 @@ func (e *Enforcer) nodeOf(nc *karpv1.NodeClaim) Node {
 		Pool: nc.Labels[karpv1.NodePoolLabelKey], Plan: plan,
 		Sold: e.sold(plan), Reported: reportedAmounts(nc.Status.Capacity),
 	}
-	if n.Sold == nil { // on no price list: at least the node itself counts
+	if n.Sold == nil { // if it is on no price list, at least the node itself counts
 		n.Sold = n.Reported
 	}
 	// Without this option StatusConditions adds missing conditions to the object,
@@ -242,8 +238,7 @@ func (e *Enforcer) nodeOf(nc *karpv1.NodeClaim) Node {
 	return n
 }
 
-// sold returns what a plan type counts for; nil for one that was never on the price
-// list.
+// sold returns the amounts that a plan type counts for; nil if it was never on the price list.
 func (e *Enforcer) sold(id string) Amounts {
 	plan, known := e.types.Plan(id)
 	if !known {

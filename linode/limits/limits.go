@@ -1,10 +1,10 @@
-// Package limits enforces the limits over several NodePools and those of each NodePool. It also stops
-// NodePools that replace nodes endlessly.
+// Package limits enforces the limits over several NodePools and those of each NodePool: Enforcer.Reserve chooses a
+// plan type for a NodeClaim for which all limits have room. The package also stops NodePools that replace nodes
+// endlessly.
 //
-// The arithmetic (Limit, Book) takes limits, claims and a wish, and returns either the place in the
-// books or the limit that refuses; amounts are whole numbers, so that sums are exact. Enforcer
-// and the controllers read and write objects around it.
-// The package counts NodeClaims and does not depend on how machines are created.
+// The arithmetic (Limit, Book) takes limits, claims and a wish, and returns either the place in the books or the
+// limit that refuses; amounts are whole numbers, so that sums are exact. Enforcer and the controllers read and
+// write objects around it. The package counts NodeClaims and does not depend on how machines are created.
 package limits
 
 import (
@@ -34,18 +34,16 @@ const (
 	MonthlyCost = "monthly_cost" // millionths of a US dollar
 )
 
-// Amounts are amounts by resource. A resource that does not exist is none of it,
-// or, in a limit, not capped.
+// Amounts are amounts by resource. A missing resource means zero, or, in a limit, no cap.
 type Amounts map[string]int64
 
-// Limit is a cap on the sum of what some pools hold.
+// Limit is a cap on what the nodes of some pools use together.
 type Limit struct {
 	Name  string
 	Pools []string // names of NodePools; nil means all of them
 	Max   Amounts
-	// Own marks the limits that a NodePool has itself. Karpenter gives them
-	// their meaning: what nodes report counts, not what plans are sold as, and
-	// a node that is being replaced makes room for its successor.
+	// Own marks the limits of a single NodePool. They work as in Karpenter: the resources that nodes report count,
+	// not those of their plans, and a node that is being replaced makes room for its replacement.
 	Own bool
 }
 
@@ -67,12 +65,12 @@ func (l Limit) amounts(n Node) Amounts {
 type Node struct {
 	Pool     string
 	Plan     string
-	Sold     Amounts // what the plan is sold as, and for
-	Reported Amounts // what a node of the plan reports of itself
+	Sold     Amounts // the resources and the price of the plan
+	Reported Amounts // the resources that a node of the plan reports
 	Replaced bool    // it is being replaced, and Karpenter has planned without it
 }
 
-// Refusal says which limit has no room for a wish.
+// Refusal is a limit that has no room for a wish.
 type Refusal struct {
 	Limit    Limit
 	Resource string
@@ -100,8 +98,7 @@ func Count(limits []Limit, nodes []Node) Tally {
 	return t
 }
 
-// Refuses returns the first limit, and of it the first resource by name, that
-// has no room for the wish.
+// Refuses returns the first limit that has no room for the wish, with the first such resource by name.
 func (t Tally) Refuses(wish Node) (Refusal, bool) {
 	for refusal := range t.Refusals(wish) {
 		return refusal, true
@@ -109,8 +106,8 @@ func (t Tally) Refuses(wish Node) (Refusal, bool) {
 	return Refusal{}, false
 }
 
-// Refusals returns what all limits have no room for of the wish, in their order, and for
-// each by the name of the resource.
+// Refusals returns all limits and resources without room for the wish, sorted by limit and by the name of the
+// resource.
 func (t Tally) Refusals(wish Node) iter.Seq[Refusal] {
 	return func(yield func(Refusal) bool) {
 		for i, l := range t.limits {
@@ -126,7 +123,7 @@ func (t Tally) Refusals(wish Node) iter.Seq[Refusal] {
 	}
 }
 
-// Shared returns the tally without the limits that NodePools have themselves.
+// Shared returns the tally without the limits of single NodePools.
 func (t Tally) Shared() Tally {
 	var shared Tally
 	for i, l := range t.limits {
@@ -140,7 +137,7 @@ func (t Tally) Shared() Tally {
 // Only returns the tally of the shared limit with a name; it is empty if there is none.
 func (t Tally) Only(name string) Tally { return t.one(name, false) }
 
-// Own returns the tally of the limits that a NodePool has itself; it is empty if it has none.
+// Own returns the tally of a NodePool's own limits; it is empty if it has none.
 func (t Tally) Own(pool string) Tally { return t.one(pool, true) }
 
 func (t Tally) one(name string, own bool) Tally {
@@ -163,8 +160,7 @@ func (t Tally) Used() Amounts {
 	return sum
 }
 
-// Room returns what is left of each resource that a limit caps, zero where more is
-// used than the limit allows.
+// Room returns what is left of each capped resource; zero if more is used than the limit allows.
 func Room(most, used Amounts) Amounts {
 	room := Amounts{}
 	for resource, m := range most {
@@ -173,7 +169,7 @@ func Room(most, used Amounts) Amounts {
 	return room
 }
 
-// ByName orders limits as refusals name them: those that are shared first.
+// ByName sorts limits in the order in which refusals name them: shared ones first.
 func ByName(limits []Limit) {
 	slices.SortFunc(limits, func(a, b Limit) int {
 		return cmp.Or(cmp.Compare(kindOf(a), kindOf(b)), cmp.Compare(a.Name, b.Name))
@@ -193,7 +189,7 @@ func sharedLimit(cl *lkeplanv1alpha1.CapacityLimit) Limit {
 	}
 	if cl.Spec.MonthlyCost != nil {
 		money, err := catalog.ParseMoney(*cl.Spec.MonthlyCost)
-		if err != nil { // the CRD admits digits only: there are too many of them to be a cap
+		if err != nil { // the CRD allows only digits, so there are too many to be a cap
 			money = math.MaxInt64
 		}
 		l.Max[MonthlyCost] = int64(money)
@@ -209,7 +205,7 @@ func ownLimit(pool *karpv1.NodePool) Limit {
 	return l
 }
 
-// reportedAmounts returns what a node reports of itself.
+// reportedAmounts returns the amounts that a node reports.
 func reportedAmounts(list corev1.ResourceList) Amounts {
 	amounts := Amounts{Nodes: 1}
 	for name, quantity := range list {

@@ -18,13 +18,13 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// ConditionLimitReached is true of a NodePool while the limits in its spec have no room for
-// any node that it could have: the message says which, and with how much one would fit. Else
-// there is no such condition. What a CapacityLimit refuses is a condition of that.
+// ConditionLimitReached on a NodePool is true while the limits in its spec have no room for any node that it could
+// have. The message has the limit, and the value that would allow another node. Otherwise the condition is absent.
+// Refusals of a CapacityLimit are a condition of the CapacityLimit.
 const ConditionLimitReached = "LimitReached"
 
-// hasLimits reports whether a NodePool has its own limits. One that may have no node at
-// all is not meant to make any.
+// hasLimits reports whether a NodePool has its own limits. A NodePool with a limit of no nodes does not count,
+// because it is not meant to create any.
 func hasLimits(pool karpv1.NodePool) bool {
 	nodes, capped := pool.Spec.Limits[Nodes]
 	return len(pool.Spec.Limits) > 0 && !(capped && nodes.IsZero())
@@ -33,7 +33,7 @@ func hasLimits(pool karpv1.NodePool) bool {
 // limitedOrReached reports whether a NodePool has its own limits, or a condition about them.
 func limitedOrReached(pool karpv1.NodePool) bool { return hasLimits(pool) || limitReached(&pool) }
 
-// limitReached reports whether a NodePool says that it is at its limit.
+// limitReached reports whether the condition of a NodePool says that it has reached its limit.
 func limitReached(pool *karpv1.NodePool) bool {
 	return pool.StatusConditions(status.WithObservedOnly()).Get(ConditionLimitReached) != nil
 }
@@ -76,7 +76,8 @@ func (c *Controller) ownLimits(
 	return bind, nil
 }
 
-// sayReached writes the condition of a NodePool: with why its limits have no room, or none if that is "".
+// sayReached sets the condition of a NodePool to the reason why its limits have no room, or removes it if the
+// reason is "".
 func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, full string) error {
 	due := c.announces(stored.UID, full != "")
 	if full == "" && !limitReached(stored) {
@@ -88,7 +89,7 @@ func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, fu
 	}
 	conditions := pool.StatusConditions(status.WithObservedOnly())
 	if full == "" {
-		_ = conditions.Clear(ConditionLimitReached) // it fails for parts of Ready only
+		_ = conditions.Clear(ConditionLimitReached) // an error is only possible for parts of Ready
 	} else {
 		conditions.SetTrueWithReason(ConditionLimitReached, "NoRoom", full)
 	}
@@ -98,8 +99,7 @@ func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, fu
 	return nil
 }
 
-// notifyPools writes an event on each NodePool that a CapacityLimit has no room for, and on
-// the CapacityLimit.
+// notifyPools writes an event on each NodePool for which a CapacityLimit has no room, and on the CapacityLimit.
 func (c *Controller) notifyPools(cl *lkeplanv1alpha1.CapacityLimit, refused refused, pools []karpv1.NodePool) {
 	for i := range pools {
 		if message := refused.full[pools[i].Name]; message != "" {

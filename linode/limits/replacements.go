@@ -28,8 +28,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// ConditionReplacementsStopped is true of a NodePool whose nodes are no longer replaced for drift, since
-// that did not end: the message says why. Else there is no such condition.
+// ConditionReplacementsStopped on a NodePool is true if its nodes are not replaced for drift any more, because the
+// replacements did not end; the message has the reason. Otherwise the condition is absent.
 const ConditionReplacementsStopped = "ReplacementsStopped"
 
 // observed reads the existing conditions.
@@ -192,7 +192,7 @@ func releasePool(annotations map[string]string) {
 	}
 }
 
-// state reads what a decision follows from.
+// state reads the input of a decision.
 func (c *Replacements) state(ctx context.Context, pool *karpv1.NodePool) (replacementState, error) {
 	s := replacementState{Pool: pool, Most: c.most}
 	var class linodev1alpha1.LinodeNodeClass
@@ -214,7 +214,7 @@ func (c *Replacements) state(ctx context.Context, pool *karpv1.NodePool) (replac
 	return s, nil
 }
 
-// fresh returns a NodePool as the API server has it; nil if it is another one now, or none.
+// fresh returns a NodePool as the API server has it; nil if it does not exist any more, or was created again.
 func (c *Replacements) fresh(ctx context.Context, pool *karpv1.NodePool) (*karpv1.NodePool, error) {
 	var list karpv1.NodePoolList
 	if err := c.live.List(ctx, &list, client.MatchingFields{"metadata.name": pool.Name}); err != nil {
@@ -226,7 +226,7 @@ func (c *Replacements) fresh(ctx context.Context, pool *karpv1.NodePool) (*karpv
 	return &list.Items[0], nil
 }
 
-// record writes the record of a NodePool, or removes it: "".
+// record stores the record of a NodePool, or removes it if the text is "".
 func (c *Replacements) record(ctx context.Context, pool *karpv1.NodePool, text string) error {
 	if pool.Annotations[AnnotationReplacements] == text {
 		return nil
@@ -242,8 +242,8 @@ func (c *Replacements) record(ctx context.Context, pool *karpv1.NodePool, text s
 	return nil
 }
 
-// annotate changes the annotations of a NodeClaim or a Node as it was read, and of no later
-// version. One that is gone has none.
+// annotate changes the annotations of a NodeClaim or a Node, if it has not changed since it was read. An object
+// that is gone is skipped.
 func (c *Replacements) annotate(ctx context.Context, o client.Object, change func(map[string]string)) error {
 	changed, ok := o.DeepCopyObject().(client.Object)
 	if !ok {
@@ -278,7 +278,7 @@ func (c *Replacements) say(ctx context.Context, pool *karpv1.NodePool, d replace
 	if stopped {
 		conditions.SetTrueWithReason(ConditionReplacementsStopped, d.Reason, d.Stopped)
 	} else if stoppedCondition(pool) != nil {
-		_ = conditions.Clear(ConditionReplacementsStopped) // it fails for parts of Ready only
+		_ = conditions.Clear(ConditionReplacementsStopped) // an error is only possible for parts of Ready
 	}
 	if err := nodeclaim.PatchStatus(ctx, c.client, stored, pool); err != nil {
 		return fmt.Errorf("write the status: %w", err)

@@ -15,8 +15,8 @@ import (
 //go:embed badjoin.yaml
 var badJoins []byte
 
-// BadJoin is a case of badjoin.yaml, which says what the fields are: what kubeadm and the kubelet do with user data that are
-// not as they should be. The simulated machine is tried by it, and in the module of the sandbox the real programs are.
+// BadJoin is a case of badjoin.yaml, which describes the fields: what kubeadm and the kubelet do with invalid user
+// data. It tests the simulated machine here, and the real programs in the module of the sandbox.
 type BadJoin struct {
 	Name    string                            `json:"name"`
 	Swap    int                               `json:"swap"`
@@ -26,20 +26,19 @@ type BadJoin struct {
 	OK      bool                              `json:"ok"`
 }
 
-// BadJoins returns all of them.
+// BadJoins returns all cases.
 func BadJoins() (all []BadJoin, err error) {
 	return all, yaml.UnmarshalStrict(badJoins, &all)
 }
 
-// JoinedCluster is what a machine joins: an API server at https://Endpoint with the CA of a PEM bundle, whose key has the
-// hash Pin, and a bootstrap token.
+// JoinedCluster is the cluster that a machine joins: an API server at https://Endpoint, a CA as a PEM bundle, whose
+// key has the hash Pin, and a bootstrap token.
 type JoinedCluster struct {
 	Endpoint, Token, Pin string
 	CA                   []byte
 }
 
-// Files returns the files of a machine, by path, that are to have it join a cluster as the Node of a name, with what the
-// case changes in them.
+// Files returns the files, by path, with which a machine joins a cluster as a Node, with the changes of the case.
 func (c BadJoin) Files(to JoinedCluster, node string) (map[string]string, error) {
 	good, err := bootstrap.Kubeadm(bootstrap.Join{
 		Node: node, Region: "us-ord", PlanType: "g6-standard-2", Server: "https://" + to.Endpoint,

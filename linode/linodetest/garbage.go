@@ -16,8 +16,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Garbage returns a NodeClaim as no program writes it: of each field nothing, what is usual, or what another
-// program may have put there. Its name is unique for a number.
+// Garbage returns a NodeClaim with random fields: each is missing, has a usual value, or has a value that another
+// program could have written. Its name is unique for a number.
 func Garbage(rng *rand.Rand, n int) *karpv1.NodeClaim {
 	one := func(of ...string) string { return of[rng.IntN(len(of))] }
 	some := func(percent int) bool { return rng.IntN(100) < percent }
@@ -98,7 +98,7 @@ func Garbage(rng *rand.Rand, n int) *karpv1.NodeClaim {
 	return nc
 }
 
-// Panics returns the calls, by their names, that panic, with what they panic with.
+// Panics returns the names of the calls that panic, with the values of the panics.
 func Panics(calls map[string]func()) map[string]any {
 	found := map[string]any{}
 	for name, call := range calls {

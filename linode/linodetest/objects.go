@@ -1,5 +1,5 @@
-// Package linodetest holds the objects that the tests of several packages under
-// linode start from. It is for tests only and asserts nothing.
+// Package linodetest has objects for the tests of several packages under linode. It is for tests only and asserts
+// nothing.
 package linodetest
 
 import (
@@ -30,8 +30,8 @@ func NodePool(requirements ...karpv1.NodeSelectorRequirementWithMinValues) *karp
 	return pool
 }
 
-// NodeClaim returns a claim of the NodePool web as Karpenter makes it, for one pod
-// that requests so much CPU. Its UID is 8f1c.
+// NodeClaim returns a claim of the NodePool web as Karpenter creates it, for one pod with a CPU request. Its UID is
+// 8f1c.
 func NodeClaim(cpu string, requirements ...karpv1.NodeSelectorRequirementWithMinValues) *karpv1.NodeClaim {
 	nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: "web-abcde", UID: "8f1c", Labels: map[string]string{
@@ -52,8 +52,7 @@ func NodeClaim(cpu string, requirements ...karpv1.NodeSelectorRequirementWithMin
 	return nc
 }
 
-// Undecided returns the nth of many claims for which no plan type was chosen yet. It
-// allows g6-standard-4 only.
+// Undecided returns the nth of many claims for which no plan type was chosen yet. It allows only g6-standard-4.
 func Undecided(n int) *karpv1.NodeClaim {
 	nc := NodeClaim("3", In(corev1.LabelInstanceTypeStable, "g6-standard-4"))
 	nc.Name, nc.UID = fmt.Sprintf("web-%05d", n), types.UID(fmt.Sprintf("uid-%05d", n))

@@ -26,13 +26,13 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Taint keeps new pods off a node that is to be replaced. Linode's node-maintenance-controller uses the same.
+// Taint keeps new pods off a node that will be replaced. Linode's node-maintenance-controller uses the same taint.
 const Taint = "maintenance.linode.com/upcoming-maintenance"
 
 // ReasonUnknown is the reason of an event on a LinodeNodeClass that asks for maintenance, which Linode does not list.
 const ReasonUnknown = "LinodeMaintenanceUnknown"
 
-// Lister lists the maintenance of the account; api.Client does.
+// Lister lists the maintenance of the account; api.Client implements it.
 type Lister interface {
 	Maintenance(ctx context.Context) ([]api.Maintenance, error)
 }
@@ -55,7 +55,7 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(singleton.AsReconciler(c))
 }
 
-// again is how soon claims are decided again while one of them has maintenance.
+// again is the time between two decisions while a claim has maintenance.
 const again = 10 * time.Second
 
 // Reconcile lists the maintenance, at most every ten minutes, and updates claims and Nodes. Between two lists, and if
@@ -196,7 +196,7 @@ func (c *Controller) taint(ctx context.Context, d Decision, node *corev1.Node) e
 	// Taints are a list, which a merge patch replaces whole.
 	err := c.Client.Patch(ctx, next, client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) {
-		return nil // the next look is soon
+		return nil // the next check is soon
 	}
 	return client.IgnoreNotFound(err)
 }

@@ -1,9 +1,10 @@
-// Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: status and
-// why show it, and if the class of a node sets replaceBeforeMaintenance, the node is replaced before the work starts,
-// within the budgets of its NodePool.
+// Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before. The
+// commands status and why show the work, and if the class of a node sets replaceBeforeMaintenance, the node is
+// replaced before the work starts, within the budgets of its NodePool. Decide is the pure decision; Controller
+// carries it out.
 //
-// Karpenter replaces a node if its claim drifts. What is due is written on the NodeClaim, where it survives the
-// process; Provider.IsDrifted reads it. The package sends nothing to Linode.
+// Karpenter replaces a node if its claim drifts. The decision is stored on the NodeClaim, so that a restart does
+// not lose it, and Provider.IsDrifted reads it. The package sends nothing to Linode.
 package maintenance
 
 import (
@@ -103,8 +104,8 @@ func typeText(kind string) string {
 // Decision is the desired state of one claim.
 type Decision struct {
 	Claim   *karpv1.NodeClaim
-	Window  *Window // nil: its machine has no maintenance
-	Due     bool    // the node is to be replaced for Window, and gets no new pods
+	Window  *Window // nil if its machine has no maintenance
+	Due     bool    // the node must be replaced for Window, and gets no new pods
 	Replace bool    // the claim drifts now: all due claims with an earlier Window have drifted
 }
 
@@ -143,7 +144,7 @@ const (
 	AnnotationReplace = "lkeplan.dev/replace-before-maintenance"
 )
 
-// annotations returns what a decision wants on its claim; "" for none.
+// annotations returns the annotations of the claim for a decision; "" means to remove one.
 func (d Decision) annotations() map[string]string {
 	wanted := map[string]string{Annotation: "", AnnotationReplace: ""}
 	if d.Window != nil {
@@ -156,7 +157,7 @@ func (d Decision) annotations() map[string]string {
 	return wanted
 }
 
-// Of returns the maintenance that a NodeClaim's annotation has; nil if it has none.
+// Of returns the maintenance in a NodeClaim's annotation; nil if there is none.
 func Of(nc *karpv1.NodeClaim) *Window {
 	var w *Window
 	if json.Unmarshal([]byte(nc.Annotations[Annotation]), &w) != nil {

@@ -15,11 +15,10 @@ import (
 // The zero ConsolidationPolicy delays and prevents nothing. engine/simulate/disrupt wraps Karpenter's methods with it.
 type ConsolidationPolicy struct {
 	Last   time.Duration // of each paid hour: the time in which nodes are consolidated; 0 means any time
-	Saving catalog.Money // a month: the least for which pods are moved
+	Saving catalog.Money // per month: the smallest saving for which pods are moved
 }
 
-// ConsolidationPolicyOf reads the policy of a class. A saving that cannot be read, which the API server refuses, is
-// an error.
+// ConsolidationPolicyOf reads the policy of a class. An invalid saving, which the API server rejects, is an error.
 func ConsolidationPolicyOf(class *linodev1alpha1.LinodeNodeClass) (p ConsolidationPolicy, err error) {
 	c := class.Spec.Consolidation
 	if c == nil {

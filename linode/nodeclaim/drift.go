@@ -9,7 +9,8 @@ const (
 	// VersionDrifted: the LinodeNodeClass names another Kubernetes version than the
 	// node has, the control plane has that version, and it is the NodePool's turn.
 	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
-	// PoolDrifted: the LKE node pool is such that its nodes are not what was requested, and LKE cannot change it in place.
+	// PoolDrifted: the LKE node pool has changed, so that its nodes are not what was requested, and LKE cannot
+	// change it back in place.
 	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
 	// Resized: the Linode has another plan type than the one that it was ordered with.
 	Resized cloudprovider.DriftReason = "InstanceResized"
@@ -18,7 +19,7 @@ const (
 	MaintenanceDrifted cloudprovider.DriftReason = "HostMaintenance"
 )
 
-// DoneOutside reports whether a reason is a change at Linode, which no commit has made.
+// DoneOutside reports whether a reason is a change at Linode, and not of a commit.
 func DoneOutside(reason string) bool {
 	return reason == string(PoolDrifted) || reason == string(Resized) || reason == string(MaintenanceDrifted)
 }

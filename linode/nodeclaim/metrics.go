@@ -11,17 +11,17 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Row holds the numbers of one plan type.
+// Row has the numbers of one plan type.
 type Row struct {
-	Bound   int // machines that a NodeClaim has
-	Unowned int // machines that none has
-	Coming  int // machines that were requested, and are not there yet
+	Bound   int // machines with a NodeClaim
+	Unowned int // machines without a NodeClaim
+	Coming  int // requested machines that do not exist yet
 	Waiting int // NodeClaims that wait for a machine
 
-	Since time.Time // the oldest of those that wait was made; zero if none waits
+	Since time.Time // creation time of the oldest waiting NodeClaim; zero if none is waiting
 }
 
-// Wait counts a NodeClaim that waits, and when it was made.
+// Wait counts a waiting NodeClaim with its creation time.
 func (r *Row) Wait(created time.Time) {
 	r.Waiting++
 	if r.Since.IsZero() || created.Before(r.Since) {
@@ -29,7 +29,7 @@ func (r *Row) Wait(created time.Time) {
 	}
 }
 
-// Rows are those of all plan types.
+// Rows are the rows of all plan types.
 type Rows map[string]*Row
 
 // Of returns the row of a plan type.
@@ -40,7 +40,7 @@ func (r Rows) Of(plan string) *Row {
 	return r[plan]
 }
 
-// Metrics show Rows. They are labelled by plan type, of which a cluster has few.
+// Metrics are the metrics of Rows. Their label is the plan type, of which a cluster has few.
 type Metrics struct {
 	machines, hourly, monthly, waiting, since *prometheus.GaugeVec
 
@@ -50,14 +50,14 @@ type Metrics struct {
 	bound   *prometheus.HistogramVec
 
 	reasons Reasons
-	plans   map[string]bool // that the gauges show
+	plans   map[string]bool // plan types that the gauges show
 }
 
-// Reasons are those for which something can be refused.
+// Reasons are the reasons with which something can be refused.
 type Reasons struct{ Making, Deleting []string }
 
-// NewMetrics returns the Metrics of machines that can be refused for these reasons; the gauge of
-// that name is when they were listed.
+// NewMetrics returns the Metrics of machines that can be refused for these reasons. listed and help describe the
+// gauge with the time of the last list.
 func NewMetrics(listed, help string, reasons Reasons) *Metrics {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
@@ -94,17 +94,17 @@ func NewMetrics(listed, help string, reasons Reasons) *Metrics {
 	}
 }
 
-// Collectors returns what is to be registered.
+// Collectors returns the metrics to register.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.machines, m.hourly, m.monthly, m.waiting, m.since, m.refused, m.kept, m.bound, m.listed}
 }
 
-// Listed says when the machines were asked for that were listed last.
+// Listed sets the time of the request for the last list of machines.
 func (m *Metrics) Listed(asked time.Time) {
 	m.listed.WithLabelValues().Set(float64(asked.UnixMilli()) / 1000)
 }
 
-// Refused counts that a plan type was not given.
+// Refused counts a refused machine of a plan type.
 func (m *Metrics) Refused(plan, reason string) { m.refused.WithLabelValues(plan, reason).Inc() }
 
 // NotDeleted counts that a machine of a plan type was not deleted.
@@ -115,8 +115,7 @@ func (m *Metrics) Bound(plan string, waited time.Duration) {
 	m.bound.WithLabelValues(plan).Observe(waited.Seconds())
 }
 
-// Show has the gauges show rows. Plan types that are gone are removed. It is for one caller at
-// a time.
+// Show sets the gauges to rows, and removes plan types that are gone. Calls must not be concurrent.
 func (m *Metrics) Show(rows Rows, price func(plan string) catalog.Price) {
 	for plan, row := range rows {
 		costs, billed := price(plan), float64(row.Bound+row.Unowned)
@@ -136,7 +135,7 @@ func (m *Metrics) Show(rows Rows, price func(plan string) catalog.Price) {
 		} else {
 			m.since.WithLabelValues(plan).Set(float64(row.Since.Unix()))
 		}
-		for _, reason := range m.reasons.Making { // from zero on, or the first would be no increase
+		for _, reason := range m.reasons.Making { // counters start from zero, because otherwise the first refusal would not be an increase
 			m.refused.WithLabelValues(plan, reason)
 		}
 		for _, reason := range m.reasons.Deleting {

@@ -21,18 +21,16 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// AnnotationGroup holds, on a NodeClaim, the group of LKE pools that its
-// machine comes from, as package lke writes it. Together with a
-// pending provider id it is the demand: written once, read after any restart.
+// AnnotationGroup has, on a NodeClaim, the group of LKE pools for its machine, as package lke writes it. Together
+// with a pending provider id it is the demand: it is written once, and read after any restart.
 const AnnotationGroup = "lkeplan.dev/group"
 
-// AnnotationOrder is in the place of AnnotationGroup in instance mode: it holds what the Linode of the
-// claim is created from, as package instance writes it.
+// AnnotationOrder replaces AnnotationGroup in instance mode: it has the properties with which the Linode of the
+// claim is created, as package instance writes it.
 const AnnotationOrder = "lkeplan.dev/machine"
 
-// The two forms of a NodeClaim's provider id: while it waits for a machine,
-// and when it has one. The second is the very string that the Linode cloud
-// controller manager writes on the Node.
+// The two forms of a NodeClaim's provider id: while it waits for a machine, and when it has one. The second one is
+// exactly the text that the Linode cloud controller manager writes on the Node.
 const (
 	pendingScheme = "lke-pending://"
 	linodeScheme  = "linode://"
@@ -72,8 +70,8 @@ func Managed(nc *karpv1.NodeClaim) bool {
 	return ref != nil && ref.Group == linodev1alpha1.Group && ref.Kind == "LinodeNodeClass"
 }
 
-// Decided reports whether Create has answered for a NodeClaim: it has a machine, or waits for
-// one, and an annotation has the order. Before, it asks for nothing.
+// Decided reports whether Create has answered for a NodeClaim: it has a machine, or waits for one, and an
+// annotation has the order. Before that, it requests nothing.
 func Decided(nc *karpv1.NodeClaim) bool {
 	id := nc.Status.ProviderID
 	ordered := groupOf(nc).Plan != "" || nc.Annotations[AnnotationOrder] != ""
@@ -95,7 +93,7 @@ func VersionOf(nc *karpv1.NodeClaim, kubelet string) string {
 	return cmp.Or(groupOf(nc).Version, kubelet)
 }
 
-// group is what everybody may know of a group of LKE pools.
+// group is the part of a group of LKE pools that this package reads.
 type group struct{ Plan, Version string }
 
 func groupOf(nc *karpv1.NodeClaim) (g group) {

@@ -11,10 +11,9 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
-// AnnotationOrphaned, on a Node whose NodeClaim is gone, says what happens to it.
-// OrphanDelete has it drained and its machine deleted. More than a few Nodes that lose their
-// claims at once stay, for the cluster may have been restored without its NodeClaims: they
-// get OrphanKeep, until the annotation is changed.
+// AnnotationOrphaned, on a Node whose NodeClaim is gone, says what happens to it. With OrphanDelete it is drained
+// and its machine is deleted. If more than a few Nodes lose their claims at once, the cluster may have been
+// restored without its NodeClaims: they get OrphanKeep, and stay until the annotation is changed.
 const (
 	AnnotationOrphaned = "lkeplan.dev/orphaned"
 	OrphanDelete       = "delete"
@@ -24,16 +23,16 @@ const (
 // Nodes are the registered Nodes of a cluster's machines.
 type Nodes struct{ client client.Client }
 
-// NewNodes returns the Nodes behind a client.
+// NewNodes returns the Nodes of a client.
 func NewNodes(c client.Client) *Nodes { return &Nodes{client: c} }
 
 // Node is a Node that Karpenter has registered: pods may run on it.
 type Node struct {
 	Name         string
 	NodePool     string
-	Ready        bool // its kubelet answers; the control plane takes it back 40 s after it has ceased to
-	Leaving      bool // it is being deleted, and so drained
-	MayBeDeleted bool // it has OrphanDelete: it may go though no claim owns it
+	Ready        bool // its kubelet reports; the control plane sets it to false 40 s after the last report
+	Leaving      bool // it is being deleted, and drained
+	MayBeDeleted bool // it has OrphanDelete: it may be deleted although no claim owns it
 	Kept         bool // it has OrphanKeep
 }
 
@@ -68,7 +67,7 @@ func (n *Nodes) Drain(ctx context.Context, name string) error {
 	return client.IgnoreNotFound(n.client.Delete(ctx, &node))
 }
 
-// Keep writes OrphanKeep, unless the annotation is there.
+// Keep writes OrphanKeep, unless the annotation exists.
 func (n *Nodes) Keep(ctx context.Context, name string) error {
 	var node corev1.Node
 	if err := n.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {

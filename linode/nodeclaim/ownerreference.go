@@ -16,10 +16,9 @@ import (
 
 // OwnerReferenceRemover removes the reference to its NodeClaim from each Node of the cluster.
 //
-// Karpenter writes it when it registers a Node, and reads it nowhere. Kubernetes does:
-// where the NodeClaims are gone, as after a restore without them, its garbage collector
-// deletes all their Nodes at once, and Karpenter drains them. Without the reference
-// what happens to such Nodes is decided for each way to get machines.
+// Karpenter writes the reference when it registers a Node, and never reads it. But Kubernetes does: if the
+// NodeClaims are gone, as after a restore without them, its garbage collector deletes all their Nodes at once, and
+// Karpenter drains them. Without the reference, each mode decides what happens to such Nodes.
 type OwnerReferenceRemover struct {
 	client client.Client
 	ours   func(name string) bool

@@ -11,7 +11,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// ClassTags returns the tags of each class that is ready: they change in place, so that no claim has to be replaced for
+// ClassTags returns the tags of each class that is ready. Tags change in place, so that no claim is replaced for
 // them.
 func ClassTags(ctx context.Context, r client.Reader) (map[string][]string, error) {
 	var list linodev1alpha1.LinodeNodeClassList
@@ -27,7 +27,7 @@ func ClassTags(ctx context.Context, r client.Reader) (map[string][]string, error
 	return tags, nil
 }
 
-// TagProblem says why Linode or lkeplan refuses tags of a class; "" if they are valid. Own are the beginnings of
+// TagProblem says why Linode or lkeplan rejects tags of a class; "" if they are valid. own are the prefixes of
 // lkeplan's own tags. Limits of tags: 3 to 50 characters (API: pool tags).
 func TagProblem(tags []string, own ...string) string {
 	for _, tag := range tags {

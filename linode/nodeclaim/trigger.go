@@ -10,9 +10,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// RegisterTrigger calls trigger when a NodeClaim starts to wait for a machine, or waits again though
-// it had one, and runs what makes machines for as long as this process leads. No other change of a
-// NodeClaim asks for capacity.
+// RegisterTrigger calls trigger when a NodeClaim starts to wait for a machine, or waits again although it had one,
+// and runs run, which creates machines, while this process is the leader. No other change of a NodeClaim requests
+// capacity.
 func RegisterTrigger(mgr manager.Manager, run manager.Runnable, trigger reconcile.Reconciler) error {
 	if err := mgr.Add(run); err != nil {
 		return err

@@ -27,10 +27,9 @@ type Writer struct {
 	Events events.EventRecorder
 }
 
-// Bind writes the provider id of a machine, and fails where another claim has the machine,
-// or the claim no longer waits, or the annotation that its machine was ordered by is
-// another one. Other changes of the claim do not matter: Karpenter makes many while a node
-// starts.
+// Bind writes the provider id of a machine on a claim. It fails if another claim has the machine, if the claim does
+// not wait any more, or if the annotation from which the machine was ordered has changed. Other changes of the
+// claim do not matter, because Karpenter makes many while a node starts.
 func (w Writer) Bind(ctx context.Context, nc *karpv1.NodeClaim, instance int, orderedBy string) error {
 	if err := w.free(ctx, string(nc.UID), instance); err != nil {
 		return err
@@ -46,13 +45,13 @@ func (w Writer) Bind(ctx context.Context, nc *karpv1.NodeClaim, instance int, or
 		return err
 	}
 	err = w.Client.Status().Patch(ctx, nc, client.RawPatch(types.JSONPatchType, patch))
-	if apierrors.IsInvalid(err) { // one of the tests did not hold
+	if apierrors.IsInvalid(err) { // one of the tests in the patch has failed
 		return fmt.Errorf("NodeClaim %s no longer waits, or waits for another machine: %w", nc.Name, err)
 	}
 	return err
 }
 
-// free fails where another claim has the machine.
+// free returns an error if another claim has the machine.
 func (w Writer) free(ctx context.Context, uid string, instance int) error {
 	var list karpv1.NodeClaimList
 	id := LinodeID(instance)
@@ -74,8 +73,7 @@ func (w Writer) DeleteUnserved(ctx context.Context, nc *karpv1.NodeClaim, reason
 	return w.delete(ctx, nc)
 }
 
-// Lose deletes a claim whose machine, that instance, is gone. It does not change a claim that has another
-// machine meanwhile.
+// Lose deletes a claim whose machine is gone, unless it has another machine by now.
 func (w Writer) Lose(ctx context.Context, uid string, instance int, reason string) error {
 	nc, err := ByUID(ctx, w.Client, uid)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 func (st *state) group(q *request) *Placement { return st.assets.groups[q.id("group")] }
 
+// createGroup answers POST /placement/groups.
 func (st *state) createGroup(q *request) (any, error) {
 	var spec struct {
 		Label  string `json:"label"`

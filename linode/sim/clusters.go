@@ -14,10 +14,12 @@ import (
 
 func (st *state) cluster(q *request) *cluster { return st.clusters[q.id("cluster")] }
 
+// listClusters answers GET /lke/clusters.
 func (st *state) listClusters(q *request) (any, error) {
 	return listPage(q, viewsOf(byID(st.clusters), (*cluster).view))
 }
 
+// getCluster answers GET /lke/clusters/{cluster}.
 func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view(), nil }
 
 // clusterSpec is the body of a POST or PUT of a cluster; nil means that a field is missing.
@@ -76,6 +78,7 @@ func (st *state) checkPools(c *checker, cl *cluster, specs []poolSpec) {
 	}
 }
 
+// updateCluster answers PUT /lke/clusters/{cluster}.
 func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	var spec clusterSpec
 	if err := q.read(&spec); err != nil {
@@ -119,6 +122,7 @@ func (st *state) recycleCluster(c *cluster, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
+// removeCluster answers DELETE /lke/clusters/{cluster}.
 func (st *state) removeCluster(c *cluster, q *request) (any, error) {
 	for _, p := range byID(c.pools) {
 		st.deletePool(p, q.now)
@@ -127,6 +131,7 @@ func (st *state) removeCluster(c *cluster, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
+// listTierVersions answers GET /lke/tiers/{tier}/versions.
 func (st *state) listTierVersions(q *request) (any, error) {
 	tier := catalog.Tier(q.http.PathValue("tier"))
 	if tier != catalog.Standard && tier != catalog.Enterprise {

@@ -58,6 +58,7 @@ func (s *Simulator) NoteUnmade(pool int) {
 	s.update(func(st *state, now time.Time) { st.noteUnmade(pool, st.cfg.ClusterLabel, now) })
 }
 
+// listEvents answers GET /account/events.
 func (st *state) listEvents(q *request) (any, error) {
 	shown := slices.DeleteFunc(slices.Clone(st.events), func(e Event) bool { return e.listed.After(q.now) })
 	return listPage(q, shown, "id", "action", "created", "entity.id", "entity.type")

@@ -43,7 +43,7 @@ type injected struct {
 	Seen, Hit, Given int
 }
 
-// isDue counts a match and says whether the fault is due for it.
+// isDue counts a match and reports whether the fault is due for it.
 func (f *injected) isDue(rng *rand.Rand) bool {
 	f.Seen++
 	if f.Seen <= f.Fault.After || (f.Fault.Count > 0 && f.Hit >= f.Fault.Count) {
@@ -92,10 +92,10 @@ func (l *faults) give(plan, region string, nodes int) {
 	}
 }
 
-// lacks says whether a new slot of the plan stays without an instance in that way.
+// lacks reports whether a new slot of the plan stays without an instance in that way.
 func (l *faults) lacks(way, plan, region string) bool { return l.capacity(way, plan, region, 1) != nil }
 
-// meets says whether a new machine of the plan meets a fault of a kind.
+// meets reports whether a new machine of the plan meets a fault of a kind.
 func (l *faults) meets(plan, region string, kind func(*Fault) bool) bool {
 	return l.firstDue(func(f *injected) bool { return kind(&f.Fault) && f.Fault.empties("", plan, region) }) != nil
 }
@@ -130,12 +130,12 @@ func (l *faults) clamp(plan, region string, nodes int) int {
 	return nodes
 }
 
-// empties says whether a fault takes a plan away in that way.
+// empties reports whether a fault takes a plan away in that way.
 func (f *Fault) empties(way, plan, region string) bool {
 	return f.NoCapacity == way && (f.Plan == "" || f.Plan == plan) && (f.Region == "" || f.Region == region)
 }
 
-// ofMachines says whether a fault is matched against machines, and not against calls.
+// ofMachines reports whether a fault is matched against machines, and not against calls.
 func (f *Fault) ofMachines() bool {
 	return f.NoCapacity != "" || f.NeverJoins || f.StaysOffline || f.RegisterAs != ""
 }

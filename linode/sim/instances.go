@@ -16,6 +16,7 @@ func (st *state) allInstances(now time.Time) []Instance {
 	return viewsOf(byID(st.instances), func(i *instance) Instance { return i.view(st.assets, now) })
 }
 
+// listInstances answers GET /linode/instances.
 func (st *state) listInstances(q *request) (any, error) {
 	if st.breaks("filter") && strings.Contains(q.http.Header.Get("X-Filter"), "+or") {
 		return listPage(q, []Instance{})
@@ -23,6 +24,7 @@ func (st *state) listInstances(q *request) (any, error) {
 	return listPage(q, st.allInstances(q.now), "id", "label", "tags", "region", "image")
 }
 
+// getInstance answers GET /linode/instances/{instance}.
 func (st *state) getInstance(i *instance, q *request) (any, error) {
 	return i.view(st.assets, q.now), nil
 }

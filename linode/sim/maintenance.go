@@ -130,6 +130,7 @@ func (s *Simulator) Unannounce(instance int, status string) (known bool) {
 	return known
 }
 
+// listMaintenance answers GET /account/maintenance.
 func (st *state) listMaintenance(q *request) (any, error) {
 	return listPage(q, slices.Clone(st.maintenance), "status", "type", "entity.id", "entity.type")
 }

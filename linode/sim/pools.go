@@ -25,12 +25,15 @@ func (st *state) slot(q *request) *slot {
 	return nil
 }
 
+// listPools answers GET /lke/clusters/{cluster}/pools.
 func (st *state) listPools(c *cluster, q *request) (any, error) {
 	return listPage(q, viewsOf(byID(c.pools), func(p *pool) Pool { return p.view(q.now) }))
 }
 
+// getPool answers GET /lke/clusters/{cluster}/pools/{pool}.
 func (st *state) getPool(p *pool, q *request) (any, error) { return p.view(q.now), nil }
 
+// createPool answers POST /lke/clusters/{cluster}/pools.
 func (st *state) createPool(cl *cluster, q *request) (any, error) {
 	var spec poolSpec
 	if err := q.read(&spec); err != nil {
@@ -94,6 +97,7 @@ func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 	return p
 }
 
+// updatePool answers PUT /lke/clusters/{cluster}/pools/{pool}.
 func (st *state) updatePool(p *pool, q *request) (any, error) {
 	var spec poolSpec
 	if err := q.read(&spec); err != nil {
@@ -181,6 +185,7 @@ func (st *state) accountRoom(plan, region string, more int) error {
 	return st.faults.refuse(plan, region, more)
 }
 
+// removePool answers DELETE /lke/clusters/{cluster}/pools/{pool}.
 func (st *state) removePool(p *pool, q *request) (any, error) {
 	if len(p.Locks) > 0 {
 		return nil, lockedError()
@@ -189,6 +194,7 @@ func (st *state) removePool(p *pool, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
+// recyclePool answers POST /lke/clusters/{cluster}/pools/{pool}/recycle.
 func (st *state) recyclePool(p *pool, q *request) (any, error) {
 	for _, sl := range slices.Clone(p.slots) {
 		st.recycle(sl, q.now)
@@ -196,6 +202,7 @@ func (st *state) recyclePool(p *pool, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
+// getNode answers GET /lke/clusters/{cluster}/nodes/{node}.
 func (st *state) getNode(sl *slot, q *request) (any, error) {
 	if !sl.isListed(q.now) {
 		return nil, notFound()
@@ -234,6 +241,7 @@ func lockedError() *apiError {
 	return refusalError(http.StatusBadRequest, "", "This resource is locked and cannot be deleted")
 }
 
+// recycleNode answers POST /lke/clusters/{cluster}/nodes/{node}/recycle.
 func (st *state) recycleNode(sl *slot, q *request) (any, error) {
 	if !st.breaks("recycle") {
 		st.recycle(sl, q.now)

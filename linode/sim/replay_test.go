@@ -209,7 +209,7 @@ func isID(v any) bool {
 
 var slotID = regexp.MustCompile(`^[0-9]+-[0-9a-f]{12}$`)
 
-// alike says whether two members of a list can stand for one another: known ids must agree, the rest look alike.
+// alike reports whether two members of a list can stand for one another: known ids must agree, the rest look alike.
 func (r *replay) alike(want, got any) bool {
 	w, ok1 := want.(map[string]any)
 	g, ok2 := got.(map[string]any)

@@ -148,10 +148,12 @@ func (st *state) getAccount(*request) (any, error) {
 	return map[string]any{"company": "Example", "capabilities": append([]string{}, st.cfg.Capabilities...)}, nil
 }
 
+// listRegions answers GET /regions.
 func (st *state) listRegions(q *request) (any, error) {
 	return listPage(q, viewsOf(st.cfg.Catalog.Regions(), viewRegion))
 }
 
+// listAvailability answers GET /regions/availability.
 func (st *state) listAvailability(q *request) (any, error) {
 	return listPage(q, st.cfg.Catalog.Availability())
 }

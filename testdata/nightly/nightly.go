@@ -1,4 +1,4 @@
-// Package nightly says whether tests run as make nightly runs them: longer, and with more cases.
+// Package nightly reports whether tests run as make nightly runs them: longer, and with more cases.
 package nightly
 
 import "os"

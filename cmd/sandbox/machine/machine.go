@@ -345,7 +345,7 @@ func inNetwork(pid int, do func() error) error {
 	return <-done
 }
 
-// forward forwards connections to an address of the host.
+// forward forwards connections to a machine's listener to an address of the host.
 func forward(l net.Listener, to string) error {
 	for {
 		from, err := l.Accept()

@@ -32,6 +32,8 @@ func (r *run) there(ctx context.Context, id int) (bool, error) {
 	return err == nil, err
 }
 
+// labelTaken is an experiment of the probe. It tests the assumption: Linode refuses a label that is in use with
+// 400, the field `label` and a text with "must be unique", and a Linode holds its label until it is deleted.
 func labelTaken(ctx context.Context, r *run) (bool, string, error) {
 	first, err := r.makeLinode(ctx, nil)
 	if err != nil {
@@ -65,6 +67,8 @@ func labelTaken(ctx context.Context, r *run) (bool, string, error) {
 	return held, fmt.Sprintf("%s; free %s after the deletion", quote(reasons), time.Since(started).Round(time.Second)), err
 }
 
+// swap is an experiment of the probe. It tests the assumption: a Linode that is created with `swap_size` 0 has no
+// swap.
 func swap(ctx context.Context, r *run) (bool, string, error) {
 	linode, err := r.makeLinode(ctx, fields{
 		"image": "linode/debian12", "root_pass": random(16) + "aA1!", "swap_size": 0, "booted": false,
@@ -128,6 +132,7 @@ func (r *run) watchGroup(ctx context.Context) (*groupSeen, error) {
 	})
 }
 
+// groupSize is an experiment of the probe. It tests the assumption: a placement group allows five Linodes.
 func groupSize(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchGroup(ctx)
 	if err != nil {
@@ -136,6 +141,8 @@ func groupSize(ctx context.Context, r *run) (bool, string, error) {
 	return seen.members == 5 && seen.refused != nil, fmt.Sprintf("%d Linodes were accepted", seen.members), nil
 }
 
+// groupFull is an experiment of the probe. It tests the assumption: a full placement group refuses a Linode with a
+// 400 about `placement_group.id`, and a Linode is a member until it is deleted.
 func groupFull(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchGroup(ctx)
 	switch {
@@ -151,6 +158,8 @@ func groupFull(ctx context.Context, r *run) (bool, string, error) {
 		api.RefusesField(seen.again, "placement_group.id")), quote(reasons), err
 }
 
+// groupLabel is an experiment of the probe. It tests the assumption: the label of a placement group may have 31
+// characters: letters, digits and dashes.
 func groupLabel(ctx context.Context, r *run) (bool, string, error) {
 	label := r.label()
 	label += "-" + strings.Repeat("x", 30-len(label))
@@ -162,6 +171,8 @@ func groupLabel(ctx context.Context, r *run) (bool, string, error) {
 	return true, fmt.Sprintf("%d characters accepted", len(label)), r.api.DeletePlacementGroup(ctx, id)
 }
 
+// groupUnique is an experiment of the probe. It tests the assumption: the label of a placement group is unique in
+// the account, across regions.
 func groupUnique(ctx context.Context, r *run) (bool, string, error) {
 	other := ""
 	for _, region := range r.catalog.Regions() {

@@ -135,6 +135,8 @@ func tainted(node *corev1.Node, key string) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
+// uninitialized is an experiment of the probe. It tests the assumption: a node joins with the taint
+// `node.cloudprovider.kubernetes.io/uninitialized`.
 func uninitialized(ctx context.Context, r *run) (bool, string, error) {
 	slots, err := r.baseNodes(ctx)
 	if err != nil {
@@ -159,6 +161,8 @@ func (r *run) named(slots []api.Slot) (bool, string, error) {
 	return true, fmt.Sprintf("%d Nodes are lke%d-POOL-HASH", len(slots), r.cluster.ID), nil
 }
 
+// names is an experiment of the probe. It tests the assumption: the second number in the name of a Node is the ID
+// of its LKE pool.
 func names(ctx context.Context, r *run) (bool, string, error) {
 	slots, err := r.baseNodes(ctx)
 	if err != nil {
@@ -167,6 +171,8 @@ func names(ctx context.Context, r *run) (bool, string, error) {
 	return r.named(slots)
 }
 
+// labelled is an experiment of the probe. It tests the assumption: LKE names a Node `lke<cluster>-<pool>-<hash>`
+// even if the pool has a label.
 func labelled(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchSecond(ctx)
 	if err != nil {
@@ -179,6 +185,8 @@ func labelled(ctx context.Context, r *run) (bool, string, error) {
 	return r.named(slots)
 }
 
+// daemonsets is an experiment of the probe. It tests the assumption: each node of a standard cluster runs
+// `calico-node`, which requests 250m of CPU, and `csi-linode-node` and `kube-proxy`, which request nothing.
 func daemonsets(ctx context.Context, r *run) (bool, string, error) {
 	sets, err := r.kube.AppsV1().DaemonSets("").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -240,6 +248,8 @@ func memory(ctx context.Context, r *run) (bool, string, error) {
 			want.Capacity.MemoryBytes>>10, want.Capacity.EphemeralBytes>>10), nil
 }
 
+// memoryEnterprise is an experiment of the probe. It tests the assumption: an 8 GB plan has about 6 GiB allocatable
+// memory on Enterprise.
 func memoryEnterprise(ctx context.Context, r *run) (bool, string, error) {
 	node, err := r.secondNode(ctx)
 	if err != nil {
@@ -263,6 +273,8 @@ func (r *run) nodesShow(ctx context.Context, slots []api.Slot, wanted func(*core
 	return err
 }
 
+// labels is an experiment of the probe. It tests the assumption: a `PUT` with other labels changes those of an LKE
+// pool, and LKE does not write the old values on existing Nodes afterwards.
 func labels(ctx context.Context, r *run) (bool, string, error) {
 	slots, err := r.baseNodes(ctx)
 	if err != nil {
@@ -292,6 +304,8 @@ func labels(ctx context.Context, r *run) (bool, string, error) {
 		took.Round(time.Second), back), err
 }
 
+// taints is an experiment of the probe. It tests the assumption: LKE does not remove taints that other programs set
+// on a Node.
 func taints(ctx context.Context, r *run) (bool, string, error) {
 	slots, err := r.baseNodes(ctx)
 	if err != nil {

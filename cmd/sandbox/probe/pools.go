@@ -183,6 +183,7 @@ func (r *run) linode(ctx context.Context, id int) (linode api.Instance, err erro
 	return linode, err
 }
 
+// listed is an experiment of the probe. It tests the assumption: LKE Enterprise lists a node within 20 minutes.
 func listed(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchBase(ctx)
 	if err != nil {
@@ -194,6 +195,8 @@ func listed(ctx context.Context, r *run) (bool, string, error) {
 	return seen.latest() <= 20*time.Minute, fmt.Sprintf("listed after %s", seen.latest().Round(time.Second)), nil
 }
 
+// stays is an experiment of the probe. It tests the assumption: a slot that was listed once stays listed until it
+// is removed.
 func stays(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchBase(ctx)
 	switch {
@@ -207,6 +210,9 @@ func stays(ctx context.Context, r *run) (bool, string, error) {
 	return true, fmt.Sprintf("%d slots were listed in each answer", len(seen.listed)), nil
 }
 
+// boots is an experiment of the probe. It tests the assumption: a Linode of LKE whose status is `offline` for five
+// minutes after LKE listed it does not boot later, and `GET /linode/instances` accepts a filter of several IDs and
+// lists Linodes of LKE to the token.
 func boots(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchBase(ctx)
 	switch {
@@ -219,6 +225,9 @@ func boots(ctx context.Context, r *run) (bool, string, error) {
 	return seen.offline < 5*time.Minute, text, nil
 }
 
+// filter is an experiment of the probe. It tests the assumption: a Linode of LKE whose status is `offline` for five
+// minutes after LKE listed it does not boot later, and `GET /linode/instances` accepts a filter of several IDs and
+// lists Linodes of LKE to the token.
 func filter(ctx context.Context, r *run) (bool, string, error) {
 	pool, err := r.fullPool(ctx)
 	if err != nil {
@@ -229,6 +238,8 @@ func filter(ctx context.Context, r *run) (bool, string, error) {
 	return len(found) == len(ids), fmt.Sprintf("%d of %d Linodes found", len(found), len(ids)), err
 }
 
+// count is an experiment of the probe. It tests the assumption: the count of a pool shows a change as soon as the
+// call that changed it is answered.
 func count(ctx context.Context, r *run) (bool, string, error) {
 	pool, err := r.basePool(ctx)
 	if err != nil {
@@ -242,6 +253,7 @@ func count(ctx context.Context, r *run) (bool, string, error) {
 	return pool.Count == want, fmt.Sprintf("the next list says %d after a PUT of %d", pool.Count, want), err
 }
 
+// nullSlot is an experiment of the probe. It tests the assumption: a slot without an instance can be deleted.
 func nullSlot(ctx context.Context, r *run) (bool, string, error) {
 	pool, err := r.fullPool(ctx)
 	if err != nil {
@@ -278,6 +290,8 @@ func nullSlot(ctx context.Context, r *run) (bool, string, error) {
 	return gone, fmt.Sprintf("the pool has %d nodes afterwards, %d before", pool.Count, len(before)), err
 }
 
+// recycle is an experiment of the probe. It tests the assumption: a recycled node keeps its slot, which shows null
+// meanwhile, or gets another slot.
 func recycle(ctx context.Context, r *run) (bool, string, error) {
 	pool, err := r.fullPool(ctx)
 	if err != nil {
@@ -324,6 +338,8 @@ func (r *run) unaffected(ctx context.Context, change fields) (bool, string, erro
 	return !changed, fmt.Sprintf("%d nodes before, %d nodes after a minute, others: %v", len(before), pool.Count, changed), err
 }
 
+// put is an experiment of the probe. It tests the assumption: tags, labels, taints and the autoscaler of a pool
+// change by PUT without affecting its nodes or its count.
 func put(ctx context.Context, r *run) (bool, string, error) {
 	return r.unaffected(ctx, fields{
 		"tags": []string{Tag, Tag + "-2"}, "labels": fields{probeKey: "put"},
@@ -385,6 +401,8 @@ func upgrade(ctx context.Context, r *run) (bool, string, error) {
 	return !changed, fmt.Sprintf("the control plane has %s, and the pool had %s before; it changed: %v", newest, was, changed), err
 }
 
+// disk is an experiment of the probe. It tests the assumption: a node of LKE has one disk, which counts among the 8
+// to 64 that can be attached to it.
 func disk(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchBase(ctx)
 	if err != nil {
@@ -424,6 +442,8 @@ func (r *run) firewallID(ctx context.Context) (int, error) {
 	return rows.Data[0].ID, nil
 }
 
+// firewall is an experiment of the probe. It tests the assumption: LKE on the standard tier may refuse or ignore a
+// firewall of a pool.
 func firewall(ctx context.Context, r *run) (bool, string, error) {
 	pool, err := r.basePool(ctx)
 	if err != nil {
@@ -447,6 +467,8 @@ func firewall(ctx context.Context, r *run) (bool, string, error) {
 	return true, "ignored", nil
 }
 
+// last is an experiment of the probe. It tests the assumption: deleting the last slot of a pool leaves no machine,
+// as deleting the pool does.
 func last(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchSecond(ctx)
 	if err != nil {
@@ -540,6 +562,9 @@ func (r *run) watchScarce(ctx context.Context) (*scarceSeen, error) {
 	})
 }
 
+// capacity is an experiment of the probe. It tests the assumption: LKE reports a lack of capacity as a 400 without
+// a field or with the field `type` and a text about capacity, slots or an unavailable plan, or as a slot that stays
+// null.
 func capacity(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchScarce(ctx)
 	switch {
@@ -556,6 +581,8 @@ func capacity(ctx context.Context, r *run) (bool, string, error) {
 	return true, seen.plan + ": the slot stays null", nil
 }
 
+// events is an experiment of the probe. It tests the assumption: an event `lke_node_create` of a pool means that no
+// node was created for one of its slots.
 func events(ctx context.Context, r *run) (bool, string, error) {
 	seen, err := r.watchScarce(ctx)
 	switch {

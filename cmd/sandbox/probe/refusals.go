@@ -77,6 +77,8 @@ func refused(reasons []api.Reason, field string) (bool, string, error) {
 	return len(without(reasons, field)) == 0, "400 " + quote(reasons), nil
 }
 
+// reserved is an experiment of the probe. It tests the assumption: LKE refuses keys of `kubernetes.io` and
+// `linode.com` as pool labels and taints.
 func reserved(ctx context.Context, r *run) (bool, string, error) {
 	pool, err := r.basePool(ctx)
 	if err != nil {
@@ -104,6 +106,8 @@ func reserved(ctx context.Context, r *run) (bool, string, error) {
 	return true, seen, nil
 }
 
+// poolSize is an experiment of the probe. It tests the assumption: a pool has at most 100 nodes on standard and 500
+// on Enterprise.
 func poolSize(ctx context.Context, r *run) (bool, string, error) {
 	most := 100
 	if r.Tier == catalog.Enterprise {
@@ -141,6 +145,8 @@ func (r *run) ofPlan(ctx context.Context, fits func(catalog.Plan) bool) (plan st
 	return plan, reasons, err
 }
 
+// plan512 is an experiment of the probe. It tests the assumption: LKE accepts no plan with 512 GB; for G8 this is
+// assumed.
 func plan512(ctx context.Context, r *run) (bool, string, error) {
 	plan, reasons, err := r.ofPlan(ctx, func(p catalog.Plan) bool { return p.MemoryMiB == 512<<10 })
 	if err != nil {
@@ -161,6 +167,8 @@ func gpu(ctx context.Context, r *run) (bool, string, error) {
 // planClosed is the API's reason for a new Linode of a plan that is closed to the account.
 const planClosed = "preventing the deployment of the selected Linode plan"
 
+// closed is an experiment of the probe. It tests the assumption: LKE refuses a plan that is closed to the account
+// with the same text as for a new Linode.
 func closed(ctx context.Context, r *run) (bool, string, error) {
 	capabilities, err := r.api.Capabilities(ctx)
 	if err != nil {
@@ -218,6 +226,8 @@ func downgrade(ctx context.Context, r *run) (bool, string, error) {
 	return ok, seen + "; a newer pool: " + more, err
 }
 
+// builds is an experiment of the probe. It tests the assumption: LKE Enterprise refuses a pool of a build that it
+// no longer offers with the field `k8s_version`, and accepts one of the newest build of the minor version.
 func builds(ctx context.Context, r *run) (bool, string, error) {
 	retired := "v1.31.0+lke0"
 	body := r.poolOf(small, 1)

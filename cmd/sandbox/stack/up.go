@@ -89,7 +89,7 @@ func Up(ctx context.Context, c Config) (*Stack, error) {
 	return nil, fmt.Errorf("%w\nnothing is left running; the logs are in %s", reason, layout(dir).logs())
 }
 
-// makeDirectory returns the absolute path of the directory.
+// makeDirectory creates the directory of a sandbox, a temporary one for "", and returns its absolute path.
 func makeDirectory(dir string) (string, error) {
 	if dir == "" {
 		return os.MkdirTemp("", "lkeplan-sandbox-")

@@ -46,7 +46,7 @@ func (s Shapes) Readable(salt string, words []string) Shapes {
 	})
 }
 
-// Hash returns the hash that replaces a word.
+// Hash returns the hash that replaces a word of users, such as the name of a workload, in a snapshot.
 func Hash(salt, word string) string {
 	if word == "" {
 		return ""
