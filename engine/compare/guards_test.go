@@ -149,6 +149,14 @@ func TestGuards(t *testing.T) {
 			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
+		{name: "a freeze lets pass a pool that is known to have no nodes", base: three + weekend, nodes: nodes[2:],
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h")},
+		{name: "a freeze lets pass a class whose pools are known to have no nodes", base: three + weekend, nodes: nodes[:0],
+			head: strings.Replace(three, "\"default\" {}", "\"default\" {\n  disk_encryption = \"disabled\"\n}", 1)},
+		{name: "a freeze of a class whose pools have nodes that are not counted", base: three + weekend,
+			head: strings.Replace(three, "\"default\" {}", "\"default\" {\n  disk_encryption = \"disabled\"\n}", 1),
+			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
+				"Ask the duty officer."}},
 		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"window: waiting: Nodes may be replaced and deleted only in change windows. The next window starts at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},

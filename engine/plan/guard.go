@@ -184,9 +184,10 @@ func (s Summary) Moved() Count { return s.NodesRolled.Plus(s.NodesDrained).Plus(
 // Touched returns the nodes that a plan deletes, drains, replaces or may remove: those that an approval limits.
 func (s Summary) Touched() Count { return s.NodesDeleted.Plus(s.Moved()) }
 
-// touches reports whether a plan replaces, removes or deletes nodes, or may do so.
+// touches reports whether a plan replaces, removes or deletes nodes, or may do so. Pools that are known to have no nodes that
+// are replaced do not count, but those that are deleted do.
 func (s Summary) touches() bool {
-	return len(s.Rolled)+len(s.Deleted)+len(s.Condemned)+len(s.Removable) > 0
+	return len(s.Deleted)+len(s.Condemned) > 0 || len(s.Rolled)+len(s.Removable) > 0 && s.NodesRolled.Plus(s.NodesRemovable).Some()
 }
 
 // frozen makes plans that touch nodes wait for the end of a freeze.
