@@ -312,7 +312,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	placed := func(pod *corev1.Pod) bool {
 		return !planned.PodSchedulingSuccessTime(client.ObjectKeyFromObject(pod)).IsZero()
 	}
-	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, linodes.prices); err != nil {
+	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, refresher.Prices); err != nil {
 		return err
 	}
 	pools := linode.NewNodePools(mgr.GetClient(), types, how.refused, events)
@@ -344,7 +344,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 }
 
 // addNodePlans adds the reconciler of NodePlans if the cluster has their CRD.
-func addNodePlans(ctx context.Context, mgr manager.Manager, cfg Config, cluster string, prices *catalog.Catalog) error {
+func addNodePlans(ctx context.Context, mgr manager.Manager, cfg Config, cluster string, prices func() *catalog.Catalog) error {
 	installed, err := kube.Serves(mgr.GetRESTMapper(), lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
 	if err != nil || !installed || cfg.Only == Capacity {
 		return err

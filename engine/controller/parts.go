@@ -27,9 +27,11 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instance"
 	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -82,8 +84,12 @@ func runGitOps(ctx context.Context, cfg Config) error {
 	if err := requireCRDs(mgr.GetRESTMapper(), "NodePlan", "NodePlanRecord"); err != nil {
 		return err
 	}
-	prices, _ := readCatalog(ctx, cfg)
-	if err := addNodePlans(ctx, mgr, cfg, cfg.ClusterName, prices); err != nil {
+	list, fresh := readCatalog(ctx, cfg)
+	refresher := instancetype.NewRefresher(publicAPI{api.Root(cfg.LinodeURL)}, nil, list, fresh, cfg.Log)
+	if err := mgr.Add(refresher); err != nil {
+		return err
+	}
+	if err := addNodePlans(ctx, mgr, cfg, cfg.ClusterName, refresher.Prices); err != nil {
 		return err
 	}
 	cfg.Log.Info("reconciling NodePlans of an LKE cluster", "cluster", cfg.ClusterName)

@@ -55,12 +55,13 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	view, left := newView(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
 	asking, cancel := context.WithTimeout(ctx, stepTimeout(rev.np)) // listing other owners may compile other NodePlans
 	defer cancel()
-	prices, err := compare.JudgedBy(rev.base.Result, rev.head, cmp.Or(rev.head.Catalog, w.Prices))
+	market := w.Prices()
+	prices, err := compare.JudgedBy(rev.base.Result, rev.head, cmp.Or(rev.head.Catalog, market))
 	if err != nil {
 		return judged{}, err
 	}
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
-		Base: rev.base.Result, Prices: prices, Market: w.Prices, Now: w.Now(), DryRun: rev.cluster.DryRun,
+		Base: rev.base.Result, Prices: prices, Market: market, Now: w.Now(), DryRun: rev.cluster.DryRun,
 		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },

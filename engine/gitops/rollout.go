@@ -178,7 +178,7 @@ func retryRequest(np *lkeplanv1alpha1.NodePlan) string {
 
 // measure compares the nodes of the cluster with a configuration.
 func (w *Worker) measure(ctx context.Context, rev *revision, of compile.Result) (compare.Measured, error) {
-	m, err := compare.Against(ctx, newView(rev.cluster, w.Cache, rev.head), of, w.Prices, w.Now().UTC())
+	m, err := compare.Against(ctx, newView(rev.cluster, w.Cache, rev.head), of, w.Prices(), w.Now().UTC())
 	if err != nil {
 		return m, failed(lkeplanv1alpha1.ReasonApplyFailed, "count the nodes of revision %s: %v", rev.Revision, err)
 	}

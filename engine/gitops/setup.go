@@ -26,7 +26,7 @@ import (
 type Options struct {
 	Cluster            string // the label of the LKE cluster
 	Version            string // of this program
-	Prices             *catalog.Catalog
+	Prices             func() *catalog.Catalog
 	Concurrent         int             // NodePlans at a time; at least 1
 	EventsAddress      string          // the URL of notification-controller; "": none
 	ServiceAccount     string          // applies NodePlans that name no account; "": the controller's account

@@ -42,7 +42,7 @@ type Worker struct {
 	Cluster  string         // label of the LKE cluster
 	Memory   *appliedMemory // nil means that every reconciliation fetches and compiles
 	Version  string         // of this program, for required_version
-	Prices   *catalog.Catalog
+	Prices   func() *catalog.Catalog
 	Scratch  string // the directory for files of sources; "": the system's default
 	Now      func() time.Time
 	// Turn limits how many simulations of consolidation run at a time; nil for no limit.

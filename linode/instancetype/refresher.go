@@ -3,21 +3,22 @@ package instancetype
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Refresher updates a Set. Every few minutes it reads which plan types the region has, and twice a day the price
-// list.
+// Refresher keeps the price list and a Set up to date. Every few minutes it reads which plan types
+// the region has, and each hour the price list.
 //
 // An answer of the region is only a hint about stock, and counts for an hour. It does not withdraw a plan type.
 type Refresher struct {
 	source Source
-	types  *Set
+	types  *Set // nil: only the price list is read
 	log    *slog.Logger
 
-	list     *catalog.Catalog // the price list
+	list     atomic.Pointer[catalog.Catalog] // the price list
 	listRead time.Time
 	answered time.Time // when the region answered last; zero if no answer counts
 	account  Account   // nil means that the account is not asked
@@ -29,14 +30,8 @@ type Refresher struct {
 // Announce sets the function that is called with the plan types whose price Linode has changed.
 func (r *Refresher) Announce(repriced func(context.Context, []Repriced)) { r.announce = repriced }
 
-// update takes over a price list and the region's rows about its stock.
-func (r *Refresher) update(ctx context.Context, rows []catalog.Availability) {
-	repriced := r.types.Refresh(r.list)
-	r.types.SetStock(rows)
-	if len(repriced) > 0 && r.announce != nil {
-		r.announce(ctx, repriced)
-	}
-}
+// Prices is the price list that is in use.
+func (r *Refresher) Prices() *catalog.Catalog { return r.list.Load() }
 
 // Account returns the capabilities of the account.
 type Account func(ctx context.Context) ([]string, error)
@@ -60,14 +55,15 @@ type Source interface {
 // the region counts.
 const (
 	availabilityEvery = 5 * time.Minute
-	listEvery         = 12 * time.Hour
+	listEvery         = time.Hour
 	availabilityFor   = time.Hour
 )
 
-// NewRefresher returns the Refresher of a Set that was made from list. If list is not fresh, because Linode did not
-// answer, it is read again soon.
+// NewRefresher returns the Refresher of a Set that was made from list; types is nil if only the list is needed. If list is not
+// fresh, because Linode did not answer, it is read again soon.
 func NewRefresher(source Source, types *Set, list *catalog.Catalog, fresh bool, log *slog.Logger) *Refresher {
-	r := &Refresher{source: source, types: types, log: log, list: list}
+	r := &Refresher{source: source, types: types, log: log}
+	r.list.Store(list)
 	if fresh {
 		r.listRead = time.Now()
 	}
@@ -97,26 +93,42 @@ func (r *Refresher) NeedLeaderElection() bool { return false }
 func (r *Refresher) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	now, region := time.Now(), r.types.Region()
+	now := time.Now()
 	if now.Sub(r.listRead) >= listEvery {
 		if list, err := r.source.Catalog(ctx); err == nil {
-			r.list, r.listRead = list, now
+			r.listRead = now
+			r.update(ctx, list)
 		} else {
 			r.log.Warn("could not read the price list; the previous one stays in use", "error", err)
 		}
 	}
+	if r.types == nil {
+		return
+	}
+	region := r.types.Region()
 	rows, err := r.source.Availability(ctx, region)
 	switch {
 	case err == nil:
 		r.answered = now
-		r.update(ctx, rows)
+		r.types.SetStock(rows)
 	case !r.answered.IsZero() && now.Sub(r.answered) >= availabilityFor:
 		r.answered = time.Time{}
-		r.update(ctx, nil)
+		r.types.SetStock(nil)
 		r.log.Warn("could not read the availability of plan types for an hour; only the price list is used",
 			"region", region, "error", err)
 	default:
 		r.log.Warn("could not read the availability of plan types", "region", region, "error", err)
+	}
+}
+
+// update takes over a price list.
+func (r *Refresher) update(ctx context.Context, list *catalog.Catalog) {
+	r.list.Store(list)
+	if r.types == nil {
+		return
+	}
+	if repriced := r.types.Refresh(list); len(repriced) > 0 && r.announce != nil {
+		r.announce(ctx, repriced)
 	}
 }
 

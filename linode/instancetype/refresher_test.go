@@ -234,7 +234,15 @@ func TestStalePricesAreUsedUntilRefresh(t *testing.T) {
 		if got, was := byName(t, types, plan).Offerings[0].Price, before.Offerings[0].Price; got != 2*was {
 			t.Errorf("the price is %v, want %v", got, 2*was)
 		}
+		if refresher.Prices() != list {
+			t.Error("the price list is not the newest")
+		}
+		alone := NewRefresher(source, nil, facts, false, slog.New(slog.DiscardHandler))
+		go alone.Start(t.Context())
 		time.Sleep(time.Hour)
+		if alone.Prices() != list {
+			t.Error("without plan types, the price list is not read again")
+		}
 		if len(announced) != 1 || announced[0].Plan != plan || announced[0].Now.Hourly != 2*announced[0].Was.Hourly {
 			t.Errorf("announced: %+v", announced)
 		}
