@@ -43,9 +43,11 @@ file with plan types (kinds of Linode), regions and prices.
 Karpenter moves pods to capacity that becomes cheaper, and then removes nodes,
 also of pools that do not change. diff runs Karpenter's consolidation before and
 after the change, for at most a minute, and counts the nodes that go only after
-it, also those that a pod which ends or a PodDisruptionBudget holds now. Pods that
-start later are not counted. diff uses the prices of the catalogue, and a NodePlan
-those that Linode had when the controller started. With --no-consolidation, diff
+it, also those that a pod which ends or a PodDisruptionBudget holds now. It does
+not count what pods that start later cause, such as when they reach the limits of
+a pool that Karpenter tries first. diff uses the prices of the catalogue, and if
+the change alters the catalogue, the nodes are unknown. A NodePlan uses the prices
+of Linode, which the controller reads each hour. With --no-consolidation, diff
 leaves all that out, and the nodes are unknown.
 
 With --simulate, the report also shows which nodes the pods get before and after

@@ -135,7 +135,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Others = undeclaredPools(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
-		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn}, notes)
+		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn, opts.Market == nil && changesCatalog(opts.Base, head)}, notes)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -179,7 +179,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	after.Others = undeclaredPools(objects, nodes, before, after)
 	live := indexByKey(objects)
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
-		simulated{cluster: head.Cluster, prices: prices}, notes)
+		simulated{cluster: head.Cluster, prices: prices, repriced: changesCatalog(base, head)}, notes)
 	if err != nil {
 		return p, err
 	}

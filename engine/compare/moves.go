@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,9 +51,10 @@ type Whole struct {
 
 // simulated is where the disruption of Karpenter is simulated.
 type simulated struct {
-	cluster config.Cluster
-	prices  *catalog.Catalog
-	turn    Turn
+	cluster  config.Cluster
+	prices   *catalog.Catalog
+	turn     Turn
+	repriced bool // the prices are of a catalogue that the change alters, so that they could hide what moves
 }
 
 // Turn waits until disruption can be simulated, and returns what ends the simulation; nil never waits. The controller limits the
@@ -95,13 +97,11 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 		}
 	}
 	whole, err := in.Whole(ctx, buffers)
+	if by.repriced {
+		whole.Unknown = cmp.Or(whole.Unknown, "the change alters the price catalogue; update the catalogue in a change of its own")
+	}
 	if err != nil || whole.Unknown != "" {
 		return plan.Moves{Unknown: whole.Unknown, Overlays: whole.Overlays}, err
-	}
-	for _, n := range nodes {
-		if n.Node == "" && !n.Deleting { // its pods and its size are not known yet
-			return plan.Moves{Unknown: fmt.Sprintf("NodeClaim %s has no Node yet", n.Name)}, nil
-		}
 	}
 	before, after, err := sidesOf(p, whole)
 	if err != nil {
@@ -170,6 +170,16 @@ func (w Whole) live(by simulated, nodes []plan.Node, objects []map[string]any) (
 	}
 	live := shapes.Cluster(byNode)
 	live.Region, live.Tier, live.Catalog = region, tier, by.prices
+	for i, n := range nodes {
+		switch claim := claims[i]; {
+		case n.Node != "" || n.Deleting:
+		case claim.Status.NodeName == "":
+			return simulate.Live{}, fmt.Errorf("NodeClaim %s has no machine yet", n.Name)
+		default: // it has no Node yet
+			claim.Status.NodeName = ""
+			live.Nodes = slices.DeleteFunc(live.Nodes, func(node *corev1.Node) bool { return node.Name == n.Name })
+		}
+	}
 	return live, nil
 }
 

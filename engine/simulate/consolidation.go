@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
@@ -70,7 +72,7 @@ func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.P
 // resetCaches discards what earlier steps have learned about nodes.
 func (e *consolidation) resetCaches() {
 	e.out = &Consolidated{Steps: []Move{}, Held: []Kept{}, Notes: []string{}}
-	e.stuck, e.stays = map[string]string{}, map[string]bool{}
+	e.stuck, e.stays, e.onto = map[string]string{}, map[string]bool{}, map[int][]string{}
 	e.blocked = disrupt.Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
 }
 
@@ -104,6 +106,7 @@ type consolidation struct {
 	explains bool // collect why nodes stay
 	ready    bool // PodDisruptionBudgets count pods without a node as ready
 	out      *Consolidated
+	onto     map[int][]string // by step, the nodes that were there and take pods
 	slow     bool
 	changed  bool // pools have been replaced since the nodes were created
 }
@@ -262,10 +265,13 @@ func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) 
 	if _, err := e.chooser.Limits.Show(ctx); err != nil {
 		return err
 	}
-	targets := map[types.UID]string{}
+	targets, onto := map[types.UID]string{}, []string{}
 	for _, node := range command.Results.ExistingNodes {
 		for _, pod := range node.Pods {
 			targets[pod.UID] = node.Name()
+		}
+		if len(node.Pods) > 0 {
+			onto = append(onto, node.Name())
 		}
 	}
 	for _, r := range command.Replacements {
@@ -288,6 +294,7 @@ func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) 
 	if move.Pods, err = e.move(ctx, old, targets); err != nil {
 		return err
 	}
+	e.onto[len(e.out.Steps)] = onto
 	e.out.Steps = append(e.out.Steps, move)
 	waited := len(e.pending)
 	if e.pending, err = e.place(ctx, e.pending); err != nil {
@@ -559,7 +566,8 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 	return err
 }
 
-// relabel sets the labels and annotations of a node that change in place with its pool, as the controller does.
+// relabel sets the labels and annotations of a node that change in place with its pool, as the controller does, and
+// removes pods of DaemonSets that no longer select the node.
 func (w *cluster) relabel(m *simNode) {
 	pool := w.store.Pools[m.pool()]
 	if pool == nil {
@@ -569,9 +577,16 @@ func (w *cluster) relabel(m *simNode) {
 	if claim != nil {
 		*m.claim = *claim // the store has the same object
 	}
-	if node != nil {
-		w.store.Nodes[m.node] = node
+	if node == nil {
+		return
 	}
+	w.store.Nodes[m.node] = node
+	labels := reqs.NewLabelRequirements(node.Labels)
+	leaves := func(pod *corev1.Pod) bool { // the controller of DaemonSets deletes it
+		return pod.Spec.NodeName == m.node && podutils.IsOwnedByDaemonSet(pod) && !selectsNode(pod, labels)
+	}
+	w.store.Bound[m.node] = slices.DeleteFunc(w.store.Bound[m.node], leaves)
+	w.store.Pods = slices.DeleteFunc(w.store.Pods, leaves)
 }
 
 // removed returns a pool that is no longer declared in the form of package plan: it creates no nodes, and its nodes

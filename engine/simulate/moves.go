@@ -23,6 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/loop"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -41,6 +42,7 @@ type Moved struct {
 const (
 	WhenFree    = "once no PodDisruptionBudget and no pod that ends holds the node" // see withoutHolds
 	WhenRefused = "if Linode refuses the changed class"
+	WhenPending = "if the nodes for pods that are pending do not join"
 )
 
 // Moves are the nodes of a cluster that Karpenter's disruption removes or replaces with the objects after a change
@@ -50,10 +52,15 @@ const (
 //
 // Before and after are all NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the
 // cluster, as the API server stores them. Schedules of budgets are those from now on. It assumes that nodes join,
-// pods become ready, and nothing else changes. The error is that of the context if the time is up. Classes are ready,
-// but those that the change creates or edits are as in the cluster before it, and may be ready or not after it.
+// pods become ready, and nothing else changes. But if a node goes without the change because its pods fit on nodes for
+// pending pods, the nodes that move without those are in the result as well: Linode may have none. The error is that
+// of the context if the time is up. Classes are ready, but those that the change creates or edits are as in the
+// cluster before it, and may be ready or not after it.
 //
-// What can start a move, each with a row of TestMoves:
+// New nodes have the size that nodes of their plan type report, as in the controller. It also knows sizes that
+// earlier nodes have reported, which Moves does not.
+//
+// What can start a move, each with a row in the tests:
 //
 //	a new pool                         "a new pool that is cheaper and tried first"
 //	a deleted pool                     "a pool that was tried first is deleted"
@@ -68,6 +75,7 @@ const (
 //	budgets                            "a budget that opens"
 //	the price of an overlay            "an overlay with a price", "another price of an overlay", "an overlay that goes"
 //	labels that change in place        "a label in place that an overlay selects", "a label in place that pods select"
+//	                                   "a label in place that a DaemonSet selects"
 //	a class that becomes ready         "a class that becomes ready", "a class that is created"
 //	a class that becomes unready       "a class that may become unready"
 //	a class with more room             "a class whose nodes have more room"
@@ -89,30 +97,35 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 			gates = []bool{true, false}
 		}
 	}
-	clusters := []Live{in}
-	if free, held := withoutHolds(in); held {
-		clusters = append(clusters, free)
+	type assumption struct {
+		Live
+		when string
 	}
-	goes := map[string]Moved{}
-	for i, in := range clusters {
+	assumed, goes := []assumption{{in, ""}}, map[string]Moved{}
+	if free, held := withoutHolds(in); held {
+		assumed = append(assumed, assumption{free, WhenFree})
+	}
+	for i := 0; i < len(assumed); i++ {
+		in, pending := assumed[i].Live, false
 		for _, gate := range gates {
-			was, then, err := sides(ctx, func(ctx context.Context) (map[string]Moved, error) {
+			was, then, err := sides(ctx, func(ctx context.Context) (map[string]going, error) {
 				return disrupted(ctx, in, now, gate, classes{asFound: edited}, before, before)
-			}, func(ctx context.Context) (map[string]Moved, error) {
+			}, func(ctx context.Context) (map[string]going, error) {
 				return disrupted(ctx, in, now, gate, classes{}, before, after)
 			})
 			if err != nil {
 				return nil, err
 			}
-			add := func(then map[string]Moved, when string) {
+			add := func(then map[string]going, when string) {
 				for name, m := range then {
+					pending = pending || was[name].pending
 					if !goesAnyway(was[name], m) && goes[name].Name == "" {
 						m.When = when
-						goes[name] = m
+						goes[name] = m.Moved
 					}
 				}
 			}
-			add(then, []string{"", WhenFree}[i])
+			add(then, assumed[i].when)
 			if len(edited) > 0 {
 				refused, err := disrupted(ctx, in, now, gate, classes{unready: edited}, before, after)
 				if err != nil {
@@ -120,6 +133,9 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 				}
 				add(refused, WhenRefused)
 			}
+		}
+		if pending && assumed[i].when != WhenPending {
+			assumed = append(assumed, assumption{withoutPending(in), WhenPending})
 		}
 	}
 	var moved []Moved
@@ -133,11 +149,18 @@ func Moves(ctx context.Context, in Live, now time.Time, before, after []map[stri
 	return moved, nil
 }
 
-// goesAnyway reports whether a node that goes after a change goes without it as well. If it gets a replacement from
-// elsewhere without the change, and still runs, its replacement may be out of stock, so that the change decides.
-func goesAnyway(was, then Moved) bool {
-	places := func(m Moved) (all []string) {
-		for _, n := range m.To {
+// going is a node that goes.
+type going struct {
+	Moved
+	onto    []NodeRef // nodes that take pods of the step, and do not exist yet
+	pending bool      // some of them are for pods that are pending
+}
+
+// goesAnyway reports whether a node that goes after a change goes without it as well. If its pods go to new nodes elsewhere
+// without the change, and it still runs, these may be out of stock, so that the change decides.
+func goesAnyway(was, then going) bool {
+	places := func(m going) (all []string) {
+		for _, n := range slices.Concat(m.To, m.onto) {
 			all = append(all, n.Pool+" "+n.Plan)
 		}
 		slices.Sort(all)
@@ -147,7 +170,7 @@ func goesAnyway(was, then Moved) bool {
 	case "":
 		return false
 	case disrupt.Multi, disrupt.Single:
-		return len(was.To) == 0 || slices.Equal(places(was), places(then))
+		return len(places(was)) == 0 || slices.Equal(places(was), places(then))
 	}
 	return true
 }
@@ -176,6 +199,13 @@ func withoutHolds(in Live) (free Live, held bool) {
 	}
 	in.ready = true
 	return in, held
+}
+
+// withoutPending is a cluster without the pods that wait, and the nodes that have not joined.
+func withoutPending(in Live) Live {
+	in.Claims = slices.DeleteFunc(slices.Clone(in.Claims), func(nc *karpv1.NodeClaim) bool { return nc.Status.NodeName == "" })
+	in.Pods = slices.DeleteFunc(slices.Clone(in.Pods), func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" })
+	return in
 }
 
 // overlays reports whether Karpenter has validated a NodeOverlay among some objects, and whether there is one.
@@ -216,15 +246,18 @@ func sides[T any](ctx context.Context, one, other func(context.Context) (T, erro
 }
 
 // disrupted are the nodes that go with some objects in the place of others, by their names.
-func disrupted(ctx context.Context, in Live, now time.Time, gate bool, kept classes, before, objects []map[string]any) (map[string]Moved, error) {
+func disrupted(ctx context.Context, in Live, now time.Time, gate bool, kept classes, before, objects []map[string]any) (map[string]going, error) {
 	e, err := newDisruption(in, now)
 	if err != nil {
 		return nil, err
 	}
 	e.ungated, e.edited, e.broken = !gate, kept.asFound, kept.unready
-	existing := map[string]string{}
+	existing, there := map[string]string{}, map[string]bool{}
 	for _, m := range e.made {
 		existing[m.node] = m.claim.Name
+	}
+	for _, node := range in.Nodes {
+		there[node.Name] = true
 	}
 	if err := e.redeclare(ctx, before); err != nil { // so that pools which the change deletes are being removed
 		return nil, err
@@ -239,18 +272,28 @@ func disrupted(ctx context.Context, in Live, now time.Time, gate bool, kept clas
 	if e.pending, err = e.place(ctx, e.pending); err != nil {
 		return nil, err
 	}
+	fresh := slices.DeleteFunc(e.refs(e.made), func(n NodeRef) bool { return there[n.Name] })
+	pending := len(fresh)
 	if err := e.run(ctx, 0); err != nil {
 		return nil, err
 	}
 	if err := e.incomplete(); err != nil {
 		return nil, err
 	}
-	gone := map[string]Moved{}
-	for _, step := range e.out.Steps {
+	gone := map[string]going{}
+	for i, step := range e.out.Steps {
+		g := going{Moved: Moved{Kind: step.Kind, To: step.Made, Pods: step.Pods, Saves: step.Saved}}
+		for j, n := range fresh {
+			if slices.Contains(e.onto[i], n.Name) {
+				g.onto, g.pending = append(g.onto, n), g.pending || j < pending
+			}
+		}
+		fresh = append(fresh, step.Made...)
 		for _, ref := range step.Gone {
 			if claim := existing[ref.Name]; claim != "" {
 				ref.Name = claim
-				gone[claim] = Moved{NodeRef: ref, Kind: step.Kind, To: step.Made, Pods: step.Pods, Saves: step.Saved}
+				g.NodeRef = ref
+				gone[claim] = g
 			}
 		}
 	}
@@ -299,6 +342,9 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 			continue // it goes, or has no machine yet
 		}
 		e.stands(nc.DeepCopy(), Joined(nc, node).DeepCopy())
+		if node != nil && node.Labels[karpv1.NodeInitializedLabelKey] == "true" { // as the controller learns sizes
+			w.types.Observe(nodeclaim.PlanOf(nc), node)
+		}
 	}
 	for _, node := range in.Nodes {
 		if !joined[node.Name] && node.DeletionTimestamp.IsZero() {

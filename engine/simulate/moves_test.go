@@ -13,11 +13,15 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
@@ -298,6 +302,120 @@ func TestWhatHoldsANodeForATimeDoesNotHideMoves(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q: %+v", tt.name, got, tt.want, moved)
 		}
+	}
+}
+
+// TestMovesOfNodesAsTheyAre: a node that has not joined is there once it joins, and hides no move if it does not. Plan types have
+// the size that their nodes report. Pods of a DaemonSet go if a label does which they select.
+func TestMovesOfNodesAsTheyAre(t *testing.T) {
+	agent := func(value string) string {
+		return pool("web", `class = "dedicated", cpu = 4`, fmt.Sprintf("labels = { \"example.com/agent\" = %q }", value), `in_place = ["example.com/agent"]`)
+	}
+	daemon := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"}}
+	daemon.Spec.Template.Spec = corev1.PodSpec{NodeSelector: map[string]string{"example.com/agent": "on"}, Containers: []corev1.Container{{
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2500m")}}}}}
+	web := pool("web", `class = "dedicated", cpu = 4`)
+	gold := pool("gold", `class = "premium", cpu = 16`, `labels = { team = "gold" }`)
+	small := pool("small", `class = "standard", cpu = 2`, `labels = { team = "small" }`, `taints = ["team=small:NoSchedule"]`)
+	cheap := pool("cheap", `class = "standard", cpu = between(1, 8)`, "weight = 50")
+	of := func(in *simulate.Live, pool string) int {
+		return slices.IndexFunc(in.Nodes, func(n *corev1.Node) bool { return n.Labels["karpenter.sh/nodepool"] == pool })
+	}
+	waits := func(in *simulate.Live, pool string) {
+		i := of(in, pool)
+		name := in.Nodes[i].Name
+		in.Nodes = slices.Delete(in.Nodes, i, i+1)
+		for _, pod := range in.Pods {
+			if pod.Spec.NodeName == name {
+				pod.Spec.NodeName = ""
+				pod.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("1") // so that others have room beside it
+			}
+		}
+		for _, nc := range in.Claims {
+			if nc.Status.NodeName == name {
+				nc.Status.NodeName = ""
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name          string
+		before, after string
+		pods          []string // a team and a shape
+		change        func(*simulate.Live)
+		want          []string
+	}{
+		{"a node that joins takes the pods of another in any case", web + gold, web + gold + small, []string{" 1x1cpu,2Gi", "gold 1x15500mcpu,8Gi"},
+			func(in *simulate.Live) { waits(in, "gold") }, nil},
+		{"a node that may not join", web + gold, web + gold + cheap, []string{" 1x1cpu,2Gi", "gold 1x15500mcpu,8Gi"},
+			func(in *simulate.Live) { waits(in, "gold") }, []string{"web -> g6-standard-2 " + simulate.WhenPending}},
+		{"a node for pods that are pending may not join", web + gold, web + gold + cheap, []string{" 1x1cpu,2Gi", "gold 1x15500mcpu,8Gi"},
+			func(in *simulate.Live) {
+				waits(in, "gold")
+				in.Claims = slices.DeleteFunc(in.Claims, func(nc *karpv1.NodeClaim) bool { return nc.Status.NodeName == "" })
+			}, []string{"web -> g6-standard-2 " + simulate.WhenPending}},
+		{"a node that has not joined goes", web + small, web + small + cheap, []string{" 1x1cpu,2Gi", "small 1x1cpu,2Gi"},
+			func(in *simulate.Live) { waits(in, "web") }, []string{"web -> g6-standard-2"}},
+		{"a label in place that a DaemonSet selects", agent("on"), agent("off"), []string{" 2x900mcpu,1Gi"},
+			func(in *simulate.Live) {
+				for _, node := range in.Nodes {
+					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent-" + node.Name, UID: types.UID(node.Name)}, Spec: *daemon.Spec.Template.Spec.DeepCopy()}
+					pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "agent", Controller: ptr.To(true)}}
+					pod.Spec.NodeName = node.Name
+					in.Pods = append(in.Pods, pod)
+				}
+			}, []string{"web ->"}},
+		{"the size of a plan type in the price list", web + small, web + small + cheap, []string{" 1x1cpu,3760Mi", "small 1x1cpu,2Gi"},
+			func(*simulate.Live) {}, []string{"web -> g6-standard-4"}},
+		{"the size that nodes report", web + small, web + small + cheap, []string{" 1x1cpu,3760Mi", "small 1x1cpu,2Gi"},
+			func(in *simulate.Live) {
+				node := in.Nodes[of(in, "small")]
+				node.Status.NodeInfo.KubeletVersion = "v1.33.1"
+				more := func(list corev1.ResourceList) {
+					memory := list[corev1.ResourceMemory]
+					memory.Add(resource.MustParse("100Mi"))
+					list[corev1.ResourceMemory] = memory
+				}
+				more(node.Status.Capacity)
+				more(node.Status.Allocatable)
+			}, []string{"web -> g6-standard-2"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := simulate.Input{}
+			in.DaemonSets = []*appsv1.DaemonSet{daemon}
+			compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(directory(tt.before))}})
+			for _, text := range tt.pods {
+				team, shape, _ := strings.Cut(text, " ")
+				load, err := workload.ParsePods(shape)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if team != "" {
+					load.Pod.Spec.NodeSelector = map[string]string{"team": team}
+					load.Pod.Spec.Tolerations = []corev1.Toleration{{Key: "team", Value: team}}
+				}
+				in.Workloads = append(in.Workloads, load)
+			}
+			live, err := simulate.ConsolidatedCluster(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.change(&live)
+			moved, err := simulate.Moves(t.Context(), live, friday, objectsOf(t, directory(tt.before)), objectsOf(t, directory(tt.after)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range moved {
+				to := ""
+				for _, n := range m.To {
+					to += " " + n.Plan
+				}
+				got = append(got, strings.TrimSpace(m.Pool+" ->"+to+" "+m.When))
+			}
+			if diff := gocmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
 	}
 }
 

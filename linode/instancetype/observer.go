@@ -63,12 +63,17 @@ func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	reports := resourcesOf(node.Status)
-	if plan != "" && !o.types.Record(plan, minorVersion(node.Status.NodeInfo.KubeletVersion), reports) {
+	if plan != "" && !o.types.Observe(plan, &node) {
 		log.FromContext(ctx).Info("a node reports a size that its plan type cannot have; plans use the price "+
 			"list", "node", node.Name,
 			"plan", plan, "memory", reports.Capacity.MemoryBytes, "storage", reports.Capacity.EphemeralBytes)
 	}
 	return ctrl.Result{}, nil
+}
+
+// Observe records what a Node of a plan type reports, as Record does.
+func (t *Set) Observe(plan string, node *corev1.Node) bool {
+	return t.Record(plan, minorVersion(node.Status.NodeInfo.KubeletVersion), resourcesOf(node.Status))
 }
 
 // planOf returns the plan type of a Node's NodeClaim; "" if it has none. It ignores the labels of the Node, because

@@ -169,8 +169,8 @@ var (
 )
 
 // movesPerSandbox is how many worlds share a sandbox. Karpenter waits fifteen seconds before each step, so that several
-// sandboxes at a time take less time.
-const movesPerSandbox = 20
+// sandboxes at a time take less time. One plan has all of their changes, and a simulation has a minute.
+const movesPerSandbox = 10
 
 // movesWorld is pools with pods that no other world can run, and a change.
 type movesWorld struct {
