@@ -156,7 +156,8 @@ func (a *application) directory(ctx context.Context) error {
 		return err
 	}
 	question := "Apply this to " + diag.OneLine(shown.Base.String()) + "?"
-	if err := confirm(ctx, a.env, a.yes || shown.Empty(), question, "nothing was applied"); err != nil {
+	nothing := shown.Empty() && !slices.ContainsFunc(found.Targets, compare.Target.TakesOver)
+	if err := confirm(ctx, a.env, a.yes || nothing, question, "nothing was applied"); err != nil {
 		return err
 	}
 	return a.execute(ctx, found.Cluster, found.Head, found.Comparison)

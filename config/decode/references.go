@@ -93,7 +93,7 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 		wrong = true
 		d.problem(src.part(parts, strconv.Itoa(i)), "Invalid pool", notPool(kind, ok, element))
 	}
-	if len(names) == 0 && !wrong {
+	if len(names) == 0 && !wrong && src.arg.Default != "none" {
 		d.problem(src, "Empty list of pools",
 			fmt.Sprintf("The list contains no pools. Without the argument %s, all pools are selected; to select "+
 				"none, omit the block with enabled = false.", src.arg.Name))

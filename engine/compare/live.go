@@ -110,7 +110,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Unheld, before.Released, before.Whole = rollout.WithoutWaveBudget, Released, true
 	addTargets(&before, &after, head, targets)
 	over, unknown := leftOver(head, objects)
-	notes = slices.Concat(notes, directoryNotes(applied, opts.Base, targets), unknown)
+	notes = slices.Concat(notes, directoryNotes(applied, opts.Base, targets), takeoverNotes(head, targets), unknown)
 	if opts.Keeps != nil {
 		over = slices.DeleteFunc(over, opts.Keeps)
 	} else {

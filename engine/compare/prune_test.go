@@ -142,6 +142,42 @@ func TestACopyIsNotPruned(t *testing.T) {
 	}
 }
 
+// TestTakeoverIsSaid: an object that another tool has created with the same values is no change, but an apply makes it one
+// that --prune can delete.
+func TestTakeoverIsSaid(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const block, imports = "node_class \"default\" {}\n", "import {\n  to = node_class.default\n  id = \"default\"\n}\n"
+	const note = "LinodeNodeClass default is in the cluster, and lkeplan has not created it. An apply takes it over, and --prune " +
+		"can then delete it. If that is intended, add an import block."
+	class := asApplied(t, compiled(t, block))["LinodeNodeClass"]
+	for name, tt := range map[string]struct {
+		manager, text string
+		said          bool
+	}{
+		"of lkeplan": {"lkeplan", block, false}, "of kubectl": {"kubectl", block, true}, "imported": {"kubectl", block + imports, false},
+	} {
+		live := runtime.DeepCopyJSON(class)
+		metadata := manifest.Map(live, "metadata")
+		metadata["managedFields"] = []any{map[string]any{"manager": tt.manager, "operation": "Apply",
+			"apiVersion": manifest.APIVersion(live), "fieldsType": "FieldsV1", "fieldsV1": map[string]any{}}}
+		if tt.manager != "lkeplan" {
+			delete(metadata, "labels")
+			delete(metadata, "annotations")
+		}
+		head := compiled(t, tt.text)
+		found, err := Live(t.Context(), head, LiveView(cluster{"LinodeNodeClass": {textOf(t, live)}}), LiveOptions{Base: head, Prices: prices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !found.Plan.Empty() || slices.Contains(found.Plan.Notes, note) != tt.said || found.Targets[0].TakesOver() != (tt.manager == "kubectl") {
+			t.Errorf("%s: %d changes, notes %q", name, len(found.Plan.Changes), found.Plan.Notes)
+		}
+	}
+}
+
 func textOf(t *testing.T, obj map[string]any) string {
 	t.Helper()
 	raw, err := json.Marshal(obj)

@@ -193,6 +193,30 @@ func keptByDirectory(live, stored map[string]any, head, base compile.Result) []p
 	return []plan.Conflict{{Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: owner}}
 }
 
+// TakesOver reports whether an apply makes a live object one of this directory that others have created.
+func (t Target) TakesOver() bool {
+	if t.Live == nil || t.Unchanged {
+		return false
+	}
+	_, managed := manifest.Lookup(t.Live, "metadata", "managedFields") // a snapshot has none
+	return managed && !kube.Applied(t.Live)
+}
+
+// takeoverNotes name the objects that others have created and that the directory takes over without an import block. A NodePlan
+// takes over none of them.
+func takeoverNotes(head compile.Result, targets []Target) (notes []string) {
+	for _, t := range targets {
+		imported := slices.ContainsFunc(head.Imports, func(i config.Import) bool {
+			return i.Kind == manifest.Kind(t.Desired) && i.Name == manifest.Name(t.Desired)
+		})
+		if head.Inventory == "" && t.TakesOver() && !imported && len(t.conflicts) == 0 {
+			notes = append(notes, fmt.Sprintf("%s is in the cluster, and lkeplan has not created it. An apply takes it over, and "+
+				"--prune can then delete it. If that is intended, add an import block.", manifest.KeyOf(t.Desired)))
+		}
+	}
+	return notes
+}
+
 // KeepsValues reports whether an apply changes only the owner of a live object.
 func (t Target) KeepsValues() bool { return sameValues(t.Live, t.stored) }
 

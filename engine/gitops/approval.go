@@ -41,6 +41,18 @@ func (w *Worker) recordBeforeApply(ctx context.Context, rev *revision, p judged,
 	return nil
 }
 
+// dropApproval removes the approval of the plan in the status if another revision replaces this plan: the approver decided
+// about that revision, and a later one with the same plan may come at another time, or without the window that the approval
+// was to wait for. An approval of a plan that was not in the status yet stays. It returns a sentence about the removal.
+func dropApproval(np *lkeplanv1alpha1.NodePlan, revision, digest string) string {
+	a, last := np.Status.Approval, np.Status.Plan
+	if a == nil || last == nil || a.PlanDigest != last.Digest || last.Digest == digest || last.Revision == revision {
+		return ""
+	}
+	np.Status.Approval = nil
+	return fmt.Sprintf("The approval by %s is removed, because this revision replaces the approved plan.", a.By)
+}
+
 // awaitsApproval returns the outcome of a plan that guards refuse.
 func awaitsApproval(rev *revision, p judged, why string) outcome {
 	return stalled(lkeplanv1alpha1.ReasonGuarded,

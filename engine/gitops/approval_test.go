@@ -78,6 +78,40 @@ func TestApplyUsesUpApproval(t *testing.T) {
 	}
 }
 
+// TestRevertEndsApproval: an approval does not outlive the plan that it is for. The same change in a later revision, perhaps
+// without the window that the approval waited for, needs another approval. An approval that is given in advance stays.
+func TestRevertEndsApproval(t *testing.T) {
+	w := newWorld(t)
+	np := w.plan("fleet", "a", "fleet")
+	np.Spec.Guards = &lkeplanv1alpha1.PlanGuards{MaxDeletedPools: new(int)}
+	both, one := map[string]string{"a": pools("a", "general", "web")}, map[string]string{"a": pools("a", "general")}
+	w.commit(both)
+	w.reconcile(np)
+	w.commit(one)
+	w.reconcile(np)
+	approval := &lkeplanv1alpha1.Approval{
+		PlanDigest: np.Status.Plan.Digest, Guards: []string{np.Status.Guards[0].Permission}, By: "jane",
+		Expires: metav1.NewTime(time.Now().Add(time.Hour)),
+	}
+	np.Status.Approval = approval.DeepCopy()
+	w.commit(both)
+	o := w.reconcile(np)
+	if np.Status.Approval != nil || !strings.Contains(o.event, "The approval by jane is removed") {
+		t.Errorf("after the revert, the approval is %+v, and the event says: %s", np.Status.Approval, o.event)
+	}
+	w.commit(map[string]string{"a": pools("a", "general", "web", "batch")})
+	np.Status.Approval = approval.DeepCopy()
+	np.Status.Approval.PlanDigest = "sha256:1" // of a pull request that is not merged yet
+	if w.reconcile(np); np.Status.Approval == nil {
+		t.Error("an approval in advance is gone after another revision")
+	}
+	np.Status.Approval = nil
+	w.commit(map[string]string{"a": pools("a", "general", "batch")})
+	if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonGuarded || len(w.deleted) > 0 {
+		t.Errorf("%s: %s; deleted: %v", o.reason, o.message, w.deleted)
+	}
+}
+
 // guardedPools commits a directory whose guards let no node be replaced; all its pools have a label.
 func (p *proving) guardedPools(guards, label string, names ...string) {
 	text := "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nguards {\n" + guards + "}\nnode_class \"c\" {}\n"

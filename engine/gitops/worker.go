@@ -205,6 +205,9 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	before := rev.np.Status.DeepCopy()
 	given, digest := rev.approval(p.digest)
 	why := plan.LiftByApproval(given, &p.Plan, digest, w.Now())
+	if dropped := dropApproval(rev.np, rev.Revision, p.digest); dropped != "" {
+		p.stays = append(p.stays, dropped)
+	}
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
 	if rev.planOnly() {
 		return w.planned(rev, p, before)

@@ -82,7 +82,8 @@ type NodePlanStatus struct {
 	Guards []GuardStatus `json:"guards,omitempty"`
 
 	// Approval allows one plan that guards refuse. It can be given before the revision
-	// arrives. When the plan is applied, the approval moves to the history.
+	// arrives. When the plan is applied, the approval moves to the history. If another
+	// revision replaces the plan before that, the approval is removed.
 	// +optional
 	Approval *Approval `json:"approval,omitempty"`
 
