@@ -139,7 +139,7 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 		return constraint{}, diags
 	}
 	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
-	return constraint{ty, defaults}, moveToString(diags, attr.Expr)
+	return constraint{ty, defaults}, toStringInJSON(diags, attr.Expr)
 }
 
 // typeExpression returns the type in a JSON string: "list(string)".
@@ -150,11 +150,11 @@ func (c *compiler) typeExpression(expr hcl.Expression) (hcl.Expression, hcl.Diag
 		return expr, nil
 	}
 	parsed, diags := syntax.ParseExpression(name, v.AsString())
-	return parsed, moveToString(diags, expr)
+	return parsed, toStringInJSON(diags, expr)
 }
 
-// moveToString moves diagnostics about text in a JSON string to the string.
-func moveToString(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
+// toStringInJSON changes the place of diagnostics about text inside a JSON string to the place of the string.
+func toStringInJSON(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
 	if !strings.HasSuffix(expr.Range().Filename, ".json") {
 		return diags
 	}

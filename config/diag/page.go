@@ -77,7 +77,8 @@ func (p *Page) Table(rows [][]string, right ...int) {
 	}
 }
 
-// TableOfTexts is a table whose last column has sentences: each is below its row if a row is wider than the page.
+// TableOfTexts writes a table whose last column has sentences. If a row is wider than the page, its sentence is
+// below it.
 func (p *Page) TableOfTexts(rows [][]string) {
 	wide := func(line string) bool { return utf8.RuneCountInString(line) > p.Width }
 	if p.Width == 0 || !slices.ContainsFunc(Columns(rows), wide) {

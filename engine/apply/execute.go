@@ -74,7 +74,7 @@ func startRemovals(ctx context.Context, to executor, pools []compare.Target, rep
 func deleteObjects(ctx context.Context, to executor, changes []plan.Change,
 	report func(Progress)) (deleted []map[string]any, err error) {
 	for _, c := range deletions(changes) {
-		obj := objectOf(c)
+		obj := minimalObject(c)
 		event := Deleted
 		if c.Action == plan.Forget {
 			event, err = Orphaned, stopManaging(ctx, to, c, obj)
@@ -122,8 +122,9 @@ func deletions(changes []plan.Change) []plan.Change {
 	return append(slices.DeleteFunc(ends, isClass), classes...)
 }
 
-// objectOf names an object as the API server does.
-func objectOf(c plan.Change) map[string]any {
+// minimalObject returns an object with only the identity of a changed object, as a request to the API server needs
+// it.
+func minimalObject(c plan.Change) map[string]any {
 	metadata := map[string]any{"name": c.Name, "uid": c.UID}
 	if c.Namespace != "" {
 		metadata["namespace"] = c.Namespace

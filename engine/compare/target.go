@@ -141,8 +141,8 @@ func targetOf(ctx context.Context, head, base compile.Result, o config.Object, l
 	if err != nil {
 		return t, err
 	}
-	t.stored, t.conflicts = stored, slices.Concat(conflicts, keptByNodePlan(live, head.Owner()),
-		keptByDirectory(live, stored, head, base))
+	t.stored, t.conflicts = stored, slices.Concat(conflicts, nodePlanConflict(live, head.Owner()),
+		directoryConflict(live, stored, head, base))
 	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, stored)
 	return t, nil
 }
@@ -162,10 +162,10 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 	}
 }
 
-// keptByDirectory returns the conflict about an object that another directory of the cluster has applied. An import
+// directoryConflict returns the conflict about an object that another directory of the cluster has applied. An import
 // block takes it over if its values stay, because the guards of the other directory are not evaluated. An object
 // that a directory or a NodePlan has released needs no block.
-func keptByDirectory(live, stored map[string]any, head, base compile.Result) []plan.Conflict {
+func directoryConflict(live, stored map[string]any, head, base compile.Result) []plan.Conflict {
 	if head.Origin() == "" || live == nil {
 		return nil
 	}
@@ -267,7 +267,7 @@ func handedOver(head, base compile.Result) []config.Import {
 func directoryNotes(head, base compile.Result, targets []Target) (notes []string) {
 	others := map[string]int{}
 	for _, t := range targets {
-		if len(keptByDirectory(t.Live, t.stored, head, base)) == 0 {
+		if len(directoryConflict(t.Live, t.stored, head, base)) == 0 {
 			continue
 		}
 		if other := originOf(t.Live); other != "" {
@@ -305,7 +305,7 @@ func holderOf(head compile.Result, live map[manifest.Key]map[string]any) *holder
 	for _, o := range head.Objects {
 		if obj := live[o.Key()]; obj != nil {
 			is := manifest.Label(obj, kube.InventoryLabel)
-			if label != "" && label != is || len(keptByNodePlan(obj, head.Owner())) == 0 {
+			if label != "" && label != is || len(nodePlanConflict(obj, head.Owner())) == 0 {
 				return nil
 			}
 			label = is
@@ -332,9 +332,9 @@ func (h holder) refuse(targets []Target) {
 	}
 }
 
-// keptByNodePlan returns the conflict of another owner with a NodePlan that manages the object: the NodePlan would
-// revert the change.
-func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
+// nodePlanConflict returns the conflict of another owner with the NodePlan that manages a live object: the NodePlan
+// would revert the change.
+func nodePlanConflict(live map[string]any, owner string) []plan.Conflict {
 	other := manifest.Label(live, kube.InventoryLabel)
 	if strings.HasPrefix(other, kube.NodePlanOwner+".") && other != owner {
 		return []plan.Conflict{conflictWith(other)}

@@ -65,7 +65,7 @@ func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 		if err := writtenDown(obj).otherCluster(t.tie); err != nil {
 			return nil, err
 		}
-		if name := appliedTo(obj); name != "" && name != t.tie.Name && name != t.tie.Other {
+		if name := clusterAppliedTo(obj); name != "" && name != t.tie.Name && name != t.tie.Other {
 			return nil, OtherClusterError{t.tie, name, fmt.Sprintf("%s was applied from the directory of the cluster %s",
 				manifest.KeyOf(obj), name)}
 		}
@@ -84,9 +84,9 @@ func (t *tied) noted(ctx context.Context) error {
 	return err
 }
 
-// appliedTo returns the name of the cluster that an object was applied to; "" if unknown, or if a NodePlan has
+// clusterAppliedTo returns the name of the cluster that an object was applied to; "" if unknown, or if a NodePlan has
 // applied it.
-func appliedTo(obj map[string]any) string {
+func clusterAppliedTo(obj map[string]any) string {
 	owner := manifest.Label(obj, kube.InventoryLabel)
 	if strings.HasPrefix(owner, kube.NodePlanOwner+".") {
 		return ""

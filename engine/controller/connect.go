@@ -63,7 +63,7 @@ func connectToLinode(ctx context.Context, cfg Config, kept record) (*account, er
 		a.cluster = recorded
 		cfg.Log.Warn("cannot read the cluster from Linode; using the recorded cluster, and creating no nodes until "+
 			"Linode answers", "id", recorded.ID, "error", api.Explain(err, cfg.LinodeURL))
-		a.prices, a.fresh = builtInCatalog(), false
+		a.prices, a.fresh = embeddedCatalog(), false
 		return a, nil
 	}
 	if recorded.ID != 0 && recorded.ID != a.cluster.ID {
@@ -244,12 +244,13 @@ func readCatalog(ctx context.Context, cfg Config) (list *catalog.Catalog, fresh 
 	if err == nil {
 		return list, true
 	}
-	list = builtInCatalog()
+	list = embeddedCatalog()
 	cfg.Log.Warn("cannot read the catalogue of plans; using the built-in one", "date", list.Date(), "error", err)
 	return list, false
 }
 
-func builtInCatalog() *catalog.Catalog {
+// embeddedCatalog returns the price catalogue that is built into the controller.
+func embeddedCatalog() *catalog.Catalog {
 	list, err := catalog.Embedded()
 	if err != nil {
 		panic(fmt.Sprintf("the built-in catalogue is broken: %v", err)) // a test reads it

@@ -260,7 +260,7 @@ func everythingRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	linodes := &account{
-		api: linodeAPI, standing: api.NewStanding(api.ScopePools), prices: builtInCatalog(),
+		api: linodeAPI, standing: api.NewStanding(api.ScopePools), prices: embeddedCatalog(),
 		cluster: api.Cluster{ID: 1, Label: "dev", Region: "us-ord", Tier: "standard"},
 	}
 	linodeMetrics()

@@ -51,6 +51,7 @@ func idFunc(scheme *runtime.Scheme) func(client.Object) string {
 	}
 }
 
+// ofNodePlan reports whether an object has the inventory label of a NodePlan.
 func ofNodePlan(obj client.Object) bool {
 	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanOwner+".")
 }

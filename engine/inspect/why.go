@@ -66,7 +66,7 @@ const (
 	AboutSaid     About = "said"     // the last events
 )
 
-// title returns the heading of a section about an object of a kind.
+// title returns the heading of a section of lkeplan why about an object of a kind.
 func (a About) title(kind string) string {
 	switch {
 	case a == AboutWaits && kind == "pool":

@@ -17,7 +17,7 @@ import (
 )
 
 // labels finds pods that select labels which no pool sets.
-func (c *checker) labels() {
+func (c *podChecker) labels() {
 	missing, unoffered := map[string][]string{}, map[string][]string{} // workloads by label
 	for _, w := range c.in.Workloads {
 		for _, key := range slices.Sorted(maps.Keys(selectedLabels(w.Pod.Spec))) {
@@ -49,7 +49,7 @@ func (c *checker) labels() {
 }
 
 // offered reports whether a plan type of a pool has one of the values of a label that all nodes have.
-func (c *checker) offered(key string, values []string) bool {
+func (c *podChecker) offered(key string, values []string) bool {
 	if key == corev1.LabelHostname || len(values) == 0 || len(c.types) == 0 {
 		return true
 	}
@@ -89,7 +89,7 @@ func selectedLabels(spec corev1.PodSpec) map[string][]string {
 }
 
 // spreads finds pods that are spread over a label, or placed near others by a label, that nodes do not have.
-func (c *checker) spreads() {
+func (c *podChecker) spreads() {
 	missing := map[string][]string{} // workloads by how they are placed
 	for _, w := range c.in.Workloads {
 		for _, t := range podTopologies(w.Pod.Spec) {
@@ -124,7 +124,7 @@ func podTopologies(spec corev1.PodSpec) (all []topology) {
 }
 
 // poolsFor returns the pools that match a pod by labels and taints; all pools if none does.
-func (c *checker) poolsFor(pod corev1.Pod) (pools []pool) {
+func (c *podChecker) poolsFor(pod corev1.Pod) (pools []pool) {
 	for _, p := range c.pools {
 		if _, ok := instancetype.ForPod(p.NodePool, &pod); ok {
 			pools = append(pools, p)
@@ -157,7 +157,7 @@ func setsLabel(pools []pool, key string, values []string) bool {
 }
 
 // inPlace finds labels that change in place, and that decide where pods run: a change of such a label moves no pod.
-func (c *checker) inPlace() {
+func (c *podChecker) inPlace() {
 	for _, p := range c.pools {
 		for _, key := range inplace.Keys(p.NodePool) {
 			if _, label := p.Spec.Template.Labels[key]; !label {

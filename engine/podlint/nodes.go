@@ -23,7 +23,7 @@ import (
 )
 
 // taints finds pools that no pod tolerates.
-func (c *checker) taints() {
+func (c *podChecker) taints() {
 	for _, p := range c.pools {
 		hard := slices.DeleteFunc(slices.Clone(p.Spec.Template.Spec.Taints), func(t corev1.Taint) bool {
 			return t.Effect == corev1.TaintEffectPreferNoSchedule
@@ -40,7 +40,7 @@ func (c *checker) taints() {
 }
 
 // tolerations finds pods that tolerate the taint of a pool, and also fit in pools without it.
-func (c *checker) tolerations() {
+func (c *podChecker) tolerations() {
 	for _, p := range c.pools {
 		for _, t := range p.Spec.Template.Spec.Taints {
 			var loads, pools []string
@@ -77,13 +77,13 @@ func namesTaint(tolerations []corev1.Toleration, t corev1.Taint) bool {
 }
 
 // fits reports whether a pod of a workload matches a pool, and one of the pool's plans is large enough.
-func (c *checker) fits(p pool, w simulate.Workload) bool {
+func (c *podChecker) fits(p pool, w simulate.Workload) bool {
 	want, ok := instancetype.ForPod(p.NodePool, &w.Pod)
 	return ok && w.Why() == "" && len(instancetype.Candidates(c.types, want, resources.RequestsForPods(&w.Pod))) > 0
 }
 
 // startupTaints finds startup taints that no agent on the node can remove.
-func (c *checker) startupTaints() {
+func (c *podChecker) startupTaints() {
 	sets := slices.DeleteFunc(slices.Clone(c.in.DaemonSets), lke.OwnDaemonSet) // they tolerate all taints and remove none
 	if len(sets) == 0 {
 		c.skip(lint.StartupTaintStays, "the manifests contain no DaemonSet")
@@ -113,7 +113,7 @@ func textsOf(taints []corev1.Taint) (texts []string) {
 }
 
 // blocks finds pools whose nodes are never replaced because of their pods.
-func (c *checker) blocks() {
+func (c *podChecker) blocks() {
 	held := c.notEvictable()
 	for _, p := range c.pools {
 		if p.Spec.Template.Spec.TerminationGracePeriod != nil {
@@ -134,7 +134,7 @@ func (c *checker) blocks() {
 }
 
 // notEvictable returns why pods of workloads can never be evicted. Jobs are left out, because their pods end.
-func (c *checker) notEvictable() map[string]string {
+func (c *podChecker) notEvictable() map[string]string {
 	why := map[string]string{}
 	var pods []*corev1.Pod
 	for _, w := range c.in.Workloads {
@@ -168,7 +168,7 @@ func (c *checker) notEvictable() map[string]string {
 }
 
 // cutsShort finds pools whose termination grace period is too short for their pods.
-func (c *checker) cutsShort() {
+func (c *podChecker) cutsShort() {
 	const kubernetes = int64(corev1.DefaultTerminationGracePeriodSeconds)
 	for _, p := range c.pools {
 		bound := p.Spec.Template.Spec.TerminationGracePeriod

@@ -38,8 +38,8 @@ type Report struct {
 	Skipped  []Skipped      // sorted by rule
 }
 
-// A checker is one run of the rules.
-type checker struct {
+// A podChecker is one run of the rules.
+type podChecker struct {
 	in     simulate.Input
 	pools  []pool
 	types  []*cloudprovider.InstanceType
@@ -56,7 +56,7 @@ type pool struct {
 
 // Check checks objects with the pods of an input, which has the same objects. Without pods, each rule is Skipped.
 func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Report, error) {
-	c := &checker{in: in}
+	c := &podChecker{in: in}
 	if len(in.Workloads) == 0 {
 		for _, rule := range lint.Rules() {
 			if rule.Pods {
@@ -89,7 +89,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 }
 
 // read reads the pools and the workloads on their nodes.
-func (c *checker) read(objects []config.Object) error {
+func (c *podChecker) read(objects []config.Object) error {
 	named := map[string]simulate.Workload{}
 	for _, w := range c.in.Workloads {
 		named[w.Name] = w
@@ -122,14 +122,14 @@ func (c *checker) read(objects []config.Object) error {
 	return nil
 }
 
-func (c *checker) find(rule string, addr config.Addr, path, format string, args ...any) {
+func (c *podChecker) find(rule string, addr config.Addr, path, format string, args ...any) {
 	c.report.Findings = append(c.report.Findings, lint.Finding{
 		Name: rule, Severity: lint.Warning, Addr: addr, Path: path,
 		Message: diag.OneLine(fmt.Sprintf(format, args...)), // affinities may contain any text
 	})
 }
 
-func (c *checker) skip(rule, why string) {
+func (c *podChecker) skip(rule, why string) {
 	c.report.Skipped = append(c.report.Skipped, Skipped{rule, why})
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // zones finds pods that must run in several zones.
-func (c *checker) zones() {
+func (c *podChecker) zones() {
 	for _, w := range c.in.Workloads {
 		if most, why := inOneZone(w.Pod); why != "" && w.Pods > most {
 			c.find(lint.ZoneSpreadOfOneZone, config.Addr{}, "region",
@@ -47,7 +47,7 @@ func inOneZone(pod corev1.Pod) (most int, why string) {
 }
 
 // gpus finds pods that request more GPUs than any plan of a pool has.
-func (c *checker) gpus() {
+func (c *podChecker) gpus() {
 	var most int64
 	for _, p := range c.pools {
 		candidates := instancetype.Candidates(c.types, instancetype.RequirementsOf(p.NodePool), nil)

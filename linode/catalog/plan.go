@@ -133,7 +133,8 @@ func (p Plan) OfAccount() string {
 	return ""
 }
 
-// normal returns a copy that shares nothing with the caller and has one form for each meaning.
+// normal returns a copy of a plan that shares nothing with the caller, with its lists sorted and one form for each
+// meaning.
 func (p Plan) normal() Plan {
 	p.Price = p.Price.normal()
 	p.RegionPrices = maps.Clone(p.RegionPrices)

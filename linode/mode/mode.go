@@ -43,72 +43,72 @@ type Mode interface {
 // Of returns the mode of a cluster of a tier.
 func Of(tier catalog.Tier) Mode {
 	if tier == catalog.Instances {
-		return instances{}
+		return instanceMode{}
 	}
-	return pools{tier.LKE()}
+	return lkeMode{tier.LKE()}
 }
 
-// pools is the mode of an LKE cluster.
-type pools struct{ tier catalog.Tier }
+// lkeMode is the mode of an LKE cluster.
+type lkeMode struct{ tier catalog.Tier }
 
-func (p pools) Orders(c client.Client, types *instancetype.Set) linode.Orders {
+func (p lkeMode) Orders(c client.Client, types *instancetype.Set) linode.Orders {
 	return lke.New(c, types, 0, p.tier, noPools{})
 }
 
-func (p pools) ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
+func (p lkeMode) ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	return lke.ClassProblem(spec, p.tier)
 }
 
-func (pools) PoolProblems(pool *karpv1.NodePool) []lke.Problem { return lke.PoolProblems(pool) }
+func (lkeMode) PoolProblems(pool *karpv1.NodePool) []lke.Problem { return lke.PoolProblems(pool) }
 
-func (pools) Refused(pool *karpv1.NodePool) string { return lke.Refused(pool) }
+func (lkeMode) Refused(pool *karpv1.NodePool) string { return lke.Refused(pool) }
 
-func (pools) Suppose(class *linodev1alpha1.LinodeNodeClass) {
+func (lkeMode) Suppose(class *linodev1alpha1.LinodeNodeClass) {
 	class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
 }
 
-func (pools) StandIn(name string) *linodev1alpha1.LinodeNodeClass { return newClass(name) }
+func (lkeMode) StandIn(name string) *linodev1alpha1.LinodeNodeClass { return newClass(name) }
 
-func (p pools) DaemonSets() (sets []*appsv1.DaemonSet, known bool) {
+func (p lkeMode) DaemonSets() (sets []*appsv1.DaemonSet, known bool) {
 	if p.tier != catalog.Standard {
 		return nil, false
 	}
 	return lke.DaemonSets(), true
 }
 
-func (pools) Provider() string { return "LKE" }
+func (lkeMode) Provider() string { return "LKE" }
 
-// instances is the mode of Linodes that join a cluster one by one.
-type instances struct{}
+// instanceMode is the mode of Linodes that join a cluster one by one.
+type instanceMode struct{}
 
-func (instances) Orders(c client.Client, _ *instancetype.Set) linode.Orders {
+func (instanceMode) Orders(c client.Client, _ *instancetype.Set) linode.Orders {
 	return instance.NewOrders(c, nil)
 }
 
-func (instances) ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
+func (instanceMode) ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	return instance.Problem(spec)
 }
 
-func (instances) PoolProblems(*karpv1.NodePool) []lke.Problem { return nil }
+func (instanceMode) PoolProblems(*karpv1.NodePool) []lke.Problem { return nil }
 
-func (instances) Refused(*karpv1.NodePool) string { return "" }
+func (instanceMode) Refused(*karpv1.NodePool) string { return "" }
 
-func (instances) Suppose(class *linodev1alpha1.LinodeNodeClass) {
+func (instanceMode) Suppose(class *linodev1alpha1.LinodeNodeClass) {
 	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
 	if class.Status.Selected == nil || class.Status.Selected.By != by {
 		class.Status.Selected = new(instance.Suppose(class.Spec))
 	}
 }
 
-func (instances) StandIn(name string) *linodev1alpha1.LinodeNodeClass {
+func (instanceMode) StandIn(name string) *linodev1alpha1.LinodeNodeClass {
 	class := newClass(name)
 	class.Spec.Image = "unknown"
 	return class
 }
 
-func (instances) DaemonSets() (sets []*appsv1.DaemonSet, known bool) { return nil, true }
+func (instanceMode) DaemonSets() (sets []*appsv1.DaemonSet, known bool) { return nil, true }
 
-func (instances) Provider() string { return "the cluster" }
+func (instanceMode) Provider() string { return "the cluster" }
 
 func newClass(name string) *linodev1alpha1.LinodeNodeClass {
 	class := &linodev1alpha1.LinodeNodeClass{}

@@ -40,20 +40,20 @@ func errorBody(errs []fieldError) []byte {
 	return body
 }
 
-// checker collects the errors of a request, so that one answer has all of them.
-type checker struct{ errs []fieldError }
+// requestChecker collects the errors of a request, so that one answer has all of them.
+type requestChecker struct{ errs []fieldError }
 
-func (c *checker) add(field, format string, args ...any) {
+func (c *requestChecker) add(field, format string, args ...any) {
 	c.errs = append(c.errs, fieldError{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) must(ok bool, field, format string, args ...any) {
+func (c *requestChecker) must(ok bool, field, format string, args ...any) {
 	if !ok {
 		c.add(field, format, args...)
 	}
 }
 
-func (c *checker) error() error {
+func (c *requestChecker) error() error {
 	if len(c.errs) == 0 {
 		return nil
 	}

@@ -23,7 +23,7 @@ func (st *state) createGroup(q *request) (any, error) {
 		return nil, err
 	}
 	draft := Placement{Label: spec.Label, Region: spec.Region, Type: spec.Type, Policy: spec.Policy}
-	var c checker
+	var c requestChecker
 	st.checkGroup(&c, draft)
 	if err := c.error(); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (st *state) createCluster(q *request) (any, error) {
 		Label: ptr.Deref(spec.Label, ""), Region: spec.Region, KubernetesVersion: ptr.Deref(spec.Version, ""),
 		Tier: cmp.Or(spec.Tier, catalog.Standard), Tags: sortedTags(ptr.Deref(spec.Tags, nil)),
 	}}
-	var c checker
+	var c requestChecker
 	st.checkCluster(&c, draft)
 	st.checkPools(&c, draft, spec.NodePools)
 	if err := c.error(); err != nil {
@@ -58,7 +58,7 @@ func (st *state) createCluster(q *request) (any, error) {
 
 var clusterLabel = regexp.MustCompile(`^[a-zA-Z0-9-]{3,32}$`)
 
-func (st *state) checkCluster(c *checker, cl *cluster) {
+func (st *state) checkCluster(c *requestChecker, cl *cluster) {
 	c.must(clusterLabel.MatchString(cl.Label), "label", "Length must be 3-32 characters: letters, digits and hyphens")
 	c.must(cl.Tier == catalog.Standard || cl.Tier == catalog.Enterprise, "tier", "Must be standard or enterprise")
 	r, ok := st.cfg.Catalog.Region(cl.Region)
@@ -67,9 +67,9 @@ func (st *state) checkCluster(c *checker, cl *cluster) {
 	checkTags(c, cl.Tags)
 }
 
-func (st *state) checkPools(c *checker, cl *cluster, specs []poolSpec) {
+func (st *state) checkPools(c *requestChecker, cl *cluster, specs []poolSpec) {
 	for n, spec := range specs {
-		var own checker
+		var own requestChecker
 		spec.check(&own, cl, st)
 		spec.checkNew(&own, cl, st.cfg)
 		for _, err := range own.errs {
@@ -84,7 +84,7 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
-	var c checker
+	var c requestChecker
 	c.must(spec.Label == nil || clusterLabel.MatchString(*spec.Label), "label",
 		"Length must be 3-32 characters: letters, digits and hyphens")
 	c.must(spec.Version == nil || st.offers(cl, *spec.Version), "k8s_version", "k8s_version is not valid")

@@ -47,7 +47,7 @@ var groupLabel = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,30}[a-zA-Z0-9
 //
 // Unverified: that its label is one of a kind in the account, in all regions; the API's specification calls it
 // unique.
-func (st *state) checkGroup(c *checker, g Placement) {
+func (st *state) checkGroup(c *requestChecker, g Placement) {
 	region, known := st.cfg.Catalog.Region(g.Region)
 	c.must(groupLabel.MatchString(g.Label), "label", "Must begin and end with an alphanumeric character and contain only "+
 		"letters, digits, -, _ and ., 32 of them at most")

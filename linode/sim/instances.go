@@ -36,7 +36,7 @@ func (st *state) createInstance(q *request) (any, error) {
 	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
-	var c checker
+	var c requestChecker
 	spec.check(&c, st.cfg.Catalog, st.assets)
 	for n := range c.errs {
 		if st.breaks("group-full") && c.errs[n].Field == "placement_group.id" {
@@ -75,7 +75,7 @@ func (st *state) updateInstance(i *instance, q *request) (any, error) {
 	if err := q.read(&change); err != nil {
 		return nil, err
 	}
-	var c checker
+	var c requestChecker
 	checkTags(&c, ptr.Deref(change.Tags, nil))
 	if label := ptr.Deref(change.Label, i.Label); label != i.Label {
 		c.must(!st.labelled(label), "label", duplicateLabel)

@@ -63,7 +63,7 @@ var (
 
 // check adds all errors of a spec that do not depend on other Linodes. The rules are those of the API's
 // specification; most texts are ours, because none was recorded.
-func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
+func (s LinodeSpec) check(c *requestChecker, sold *catalog.Catalog, has *Assets) {
 	must := c.must
 	region, known := sold.Region(s.Region)
 	must(s.Region != "", "region", "region is required")
@@ -87,7 +87,7 @@ func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
 }
 
 // checkUserData limits the bytes before base64, as Linode's own Cluster API provider does.
-func (s LinodeSpec) checkUserData(c *checker, region catalog.Region) {
+func (s LinodeSpec) checkUserData(c *requestChecker, region catalog.Region) {
 	if s.Metadata == nil || s.Metadata.UserData == "" {
 		return
 	}
@@ -127,7 +127,7 @@ const swap = 512
 
 // checkDisks checks that the image exists and is ready in the region, and that the disks fit the plan. The second
 // rule, and the list of kernels, are assumptions.
-func (s LinodeSpec) checkDisks(c *checker, plan catalog.Plan, has *Assets) {
+func (s LinodeSpec) checkDisks(c *requestChecker, plan catalog.Plan, has *Assets) {
 	must := c.must
 	image := has.images[s.Image]
 	must(s.Image == "" || image != nil, "image", "image is not valid")
@@ -158,7 +158,7 @@ var sshKey = regexp.MustCompile(`^(ssh-(dss|rsa|ed25519)|ecdsa-sha2-nistp(256|38
 	`sk-ecdsa-sha2-nistp256@openssh\.com|sk-ssh-ed25519@openssh\.com) [A-Za-z0-9+/]+={0,3}( .*)?$`)
 
 // checkKeys checks that keys are public keys, and users belong to the account.
-func (s LinodeSpec) checkKeys(c *checker, has *Assets) {
+func (s LinodeSpec) checkKeys(c *requestChecker, has *Assets) {
 	must := c.must
 	for n, key := range s.AuthorizedKeys {
 		must(sshKey.MatchString(strings.TrimSpace(key)), fmt.Sprintf("authorized_keys[%d]", n), "SSH Key key-type must be "+
@@ -171,7 +171,7 @@ func (s LinodeSpec) checkKeys(c *checker, has *Assets) {
 
 // checkPlace checks that the firewall, the VPC and the placement group exist, and are in the Linode's region. A
 // firewall has no region.
-func (s LinodeSpec) checkPlace(c *checker, region catalog.Region, has *Assets) {
+func (s LinodeSpec) checkPlace(c *requestChecker, region catalog.Region, has *Assets) {
 	must := c.must
 	must(s.FirewallID == 0 || has.Firewall(s.FirewallID) != nil, "firewall_id", "firewall_id is not valid")
 	must(!s.BackupsEnabled || region.ID == "" || region.Has("Backups"), "backups_enabled",
@@ -193,7 +193,7 @@ const legacy = "legacy_config"
 
 // checkInterfaces allows at most three interfaces, one of them public and one in a VPC, whose subnet must be in the
 // region and have the address free.
-func (s LinodeSpec) checkInterfaces(c *checker, region catalog.Region, has *Assets) {
+func (s LinodeSpec) checkInterfaces(c *requestChecker, region catalog.Region, has *Assets) {
 	must := c.must
 	must(len(s.Interfaces) <= 3, "interfaces", "A Linode may have a maximum of 3 interfaces")
 	count := map[string]int{}

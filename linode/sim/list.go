@@ -55,7 +55,7 @@ func viewsOf[T, V any](items []T, view func(T) V) []V {
 
 // readPaging reads page and page_size. The error text for page_size was observed; that for page is an assumption.
 func readPaging(query url.Values) (number, size int, err error) {
-	var c checker
+	var c requestChecker
 	number, size = 1, defaultPageSize
 	if text := query.Get("page"); text != "" {
 		number, err = strconv.Atoi(text)

@@ -39,7 +39,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
-	var c checker
+	var c requestChecker
 	spec.check(&c, cl, st)
 	spec.checkNew(&c, cl, st.cfg)
 	if cl.Tier == catalog.Enterprise { // by the API's specification
@@ -103,7 +103,7 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
-	var c checker
+	var c requestChecker
 	spec.check(&c, p.cluster, st)
 	if err := c.error(); err != nil {
 		return nil, err

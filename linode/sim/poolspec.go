@@ -52,7 +52,7 @@ const (
 
 // check validates what POST and PUT have in common. The rules are those of the API's specification and of Linode's
 // validation package; nearly all texts are ours, because few were recorded.
-func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
+func (s *poolSpec) check(c *requestChecker, cl *cluster, st *state) {
 	most := maxPoolStandard
 	if cl.Tier == catalog.Enterprise {
 		most = maxPoolEnterprise
@@ -69,7 +69,7 @@ func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
 }
 
 // checkNew validates what only a creation has.
-func (s *poolSpec) checkNew(c *checker, cl *cluster, cfg Config) {
+func (s *poolSpec) checkNew(c *requestChecker, cl *cluster, cfg Config) {
 	c.must(s.Count != nil, "count", "count is required")
 	c.must(s.Plan != nil, "type", "type is required")
 	if s.Plan == nil {
@@ -98,7 +98,7 @@ func (s *poolSpec) checkNew(c *checker, cl *cluster, cfg Config) {
 
 var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)
 
-func (s *poolSpec) checkNames(c *checker) {
+func (s *poolSpec) checkNames(c *requestChecker) {
 	if s.Label != nil && *s.Label != "" {
 		c.must(len(*s.Label) <= 32 && poolLabel.MatchString(*s.Label), "label",
 			"Must be up to 32 lower case letters, digits and hyphens, begin and end with a letter or digit")
@@ -108,7 +108,7 @@ func (s *poolSpec) checkNames(c *checker) {
 	}
 }
 
-func checkTags(c *checker, tags []string) {
+func checkTags(c *requestChecker, tags []string) {
 	for _, tag := range tags {
 		c.must(len(tag) >= 3 && len(tag) <= 50, "tags", "Length must be 3-50 characters")
 	}
@@ -116,7 +116,7 @@ func checkTags(c *checker, tags []string) {
 
 func validValue(value string) bool { return len(validation.IsValidLabelValue(value)) == 0 }
 
-func (s *poolSpec) checkLabels(c *checker, st *state) {
+func (s *poolSpec) checkLabels(c *requestChecker, st *state) {
 	if s.Labels == nil {
 		return
 	}
@@ -130,7 +130,7 @@ func (s *poolSpec) checkLabels(c *checker, st *state) {
 // checkKey allows 63 characters, or a DNS name, a slash and 62 characters, 128 in all, and rejects keys of Linode
 // and Kubernetes. Users have reported that the API rejects the latter, too, and not only Cloud Manager; the text is
 // unknown.
-func checkKey(c *checker, field, key string, st *state) {
+func checkKey(c *requestChecker, field, key string, st *state) {
 	_, name, _ := strings.Cut(key, "/")
 	ok := len(validation.IsQualifiedName(key)) == 0 && len(name) <= 62 && len(key) <= 128
 	c.must(ok, field, "Invalid key %q", key)
@@ -143,7 +143,7 @@ func isReserved(s string) bool {
 
 var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
 
-func (s *poolSpec) checkTaints(c *checker, st *state) {
+func (s *poolSpec) checkTaints(c *requestChecker, st *state) {
 	if s.Taints == nil {
 		return
 	}
@@ -160,7 +160,7 @@ func (s *poolSpec) checkTaints(c *checker, st *state) {
 	}
 }
 
-func (s *poolSpec) checkDisks(c *checker) {
+func (s *poolSpec) checkDisks(c *requestChecker) {
 	if s.Disks == nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (s *poolSpec) checkDisks(c *checker) {
 	}
 }
 
-func (s *poolSpec) checkAutoscaler(c *checker, most int) {
+func (s *poolSpec) checkAutoscaler(c *requestChecker, most int) {
 	a := s.Autoscaler
 	if a == nil {
 		return
@@ -185,7 +185,7 @@ func (s *poolSpec) checkAutoscaler(c *checker, most int) {
 
 // checkTier rejects fields for Enterprise on the standard tier. (It is unknown whether the API rejects or ignores
 // them.)
-func (s *poolSpec) checkTier(c *checker, cl *cluster, st *state) {
+func (s *poolSpec) checkTier(c *requestChecker, cl *cluster, st *state) {
 	if s.Encryption != nil {
 		c.must(*s.Encryption == "enabled" || *s.Encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
 	}

@@ -18,8 +18,8 @@ import (
 // checkTimeout is the time limit of one check of a component.
 const checkTimeout = 2 * time.Second
 
-// checker checks whether the components of a sandbox work.
-type checker struct {
+// componentChecker checks whether the components of a sandbox work.
+type componentChecker struct {
 	dir     layout
 	port    func(component, name string) int
 	cluster Cluster
@@ -30,7 +30,7 @@ type checker struct {
 }
 
 // connect creates the clients from the administrator's kubeconfig.
-func (c *checker) connect() error {
+func (c *componentChecker) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", c.dir.kubeconfig())
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
@@ -44,7 +44,7 @@ func (c *checker) connect() error {
 }
 
 // check returns nil if the component works.
-func (c *checker) check(ctx context.Context, name string) error {
+func (c *componentChecker) check(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	url := func(scheme, port, path string) string {
@@ -79,7 +79,7 @@ func (c *checker) check(ctx context.Context, name string) error {
 
 // accounts returns nil once kube-controller-manager has created what pods wait for: the default service account,
 // and the ConfigMap with the certificate authority.
-func (c *checker) accounts(ctx context.Context) error {
+func (c *componentChecker) accounts(ctx context.Context) error {
 	core := c.client.CoreV1()
 	if _, err := core.ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // runDaemonSets returns nil once the cluster has the DaemonSets that LKE runs on each node.
-func (c *checker) runDaemonSets(ctx context.Context) error {
+func (c *componentChecker) runDaemonSets(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	for _, set := range lke.DaemonSets() {

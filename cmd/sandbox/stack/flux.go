@@ -30,7 +30,7 @@ const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions
 
 // defined returns nil once the API server serves the kind of the CRD in a file. It creates the CRD if it does not
 // exist.
-func (c *checker) defined(ctx context.Context, file string) error {
+func (c *componentChecker) defined(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	text, err := os.ReadFile(file)

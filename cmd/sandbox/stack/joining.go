@@ -22,7 +22,7 @@ var joining string
 // letJoin returns nil once the cluster has everything that kubeadm creates for machines that join with a bootstrap
 // token: cluster-info with its address and certificate authority, which everyone may read, and the permission to
 // request certificates, which are approved.
-func (c *checker) letJoin(ctx context.Context) error {
+func (c *componentChecker) letJoin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	info, err := c.clusterInfo()
@@ -36,9 +36,9 @@ func (c *checker) letJoin(ctx context.Context) error {
 	return c.create(ctx, joining)
 }
 
-// create creates the objects of a file that do not exist yet. It assumes that the plural of a kind is its name with
-// an s.
-func (c *checker) create(ctx context.Context, objects string) error {
+// create creates the objects of a file, which kubeadm would create, unless they exist. It assumes that the plural
+// of a kind is its name with an s.
+func (c *componentChecker) create(ctx context.Context, objects string) error {
 	for text := range strings.SplitSeq(objects, "\n---\n") {
 		var object metav1.PartialObjectMetadata
 		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
@@ -59,7 +59,7 @@ func (c *checker) create(ctx context.Context, objects string) error {
 }
 
 // clusterInfo returns the ConfigMap that kube-controller-manager signs with each token.
-func (c *checker) clusterInfo() (*corev1.ConfigMap, error) {
+func (c *componentChecker) clusterInfo() (*corev1.ConfigMap, error) {
 	ca, err := os.ReadFile(c.dir.caCert())
 	if err != nil {
 		return nil, err

@@ -30,12 +30,12 @@ type launch struct {
 	// mu guards the stack and its state, because several components start at the same time.
 	mu    sync.Mutex
 	stack *Stack
-	check *checker
+	check *componentChecker
 }
 
 func newLaunch(c Config, s *Stack) *launch {
 	l := &launch{config: c, users: newUsers(), began: time.Now(), stack: s}
-	l.check = &checker{dir: layout(s.Dir), port: l.port, cluster: c.Cluster}
+	l.check = &componentChecker{dir: layout(s.Dir), port: l.port, cluster: c.Cluster}
 	return l
 }
 
