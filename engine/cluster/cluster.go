@@ -1,8 +1,8 @@
-// Package cluster is a snapshot of a cluster: the objects that were read at one moment, and the kinds that could not be
-// listed. An empty list of such a kind means that nothing is known, not that no objects exist. Load and
-// Read read lists, and Cached reads a cache.
+// Package cluster reads a snapshot of a cluster: the objects that were read at one moment, and the kinds that could
+// not be listed. Load and Read read lists, and Cached reads a cache. An empty list of a kind that could not be
+// listed means that nothing is known, not that no objects exist.
 //
-// It changes nothing, and asks for nothing but get and list.
+// It changes nothing, and sends only get and list requests.
 package cluster
 
 import (

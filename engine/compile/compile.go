@@ -1,6 +1,6 @@
-// Package compile turns a directory of HCL into the objects that it declares. It validates them as
-// the API server does, sets defaults, and reports mistakes that no schema detects. It does this in
-// this process or in a Child, which has limits and no credentials; the result is the same.
+// Package compile turns a directory of HCL into the objects that it declares: Dir compiles in this process, and
+// Child.Compile in a child process, which has limits and no credentials; the result is the same. It validates the
+// objects as the API server does, sets defaults, and reports mistakes that no schema detects.
 //
 // It uses no cluster, and does not determine the effect of a change: package compare does.
 package compile

@@ -1,7 +1,7 @@
-// Package podsource reads the pods of a simulation: from a few characters, manifests, a cluster or a snapshot of a
-// cluster.
+// Package podsource reads the pods for a simulation from the sources of a command line: a short text such as
+// 200x1cpu,2Gi, manifests, a cluster, or a snapshot of a cluster.
 //
-// It simulates nothing.
+// It does not simulate; package simulate does.
 package podsource
 
 import (

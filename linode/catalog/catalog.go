@@ -1,9 +1,10 @@
-// Package catalog holds the facts of Linode's public price list: plans, regions, prices in each region, and which
-// limited plans a region sells. It reports whether a plan is sold for Kubernetes in a region, its price
-// there, and the size that a node of the plan reports.
+// Package catalog has the facts of Linode's public price list: plans, regions, prices in each region, and which
+// limited plans a region sells. [Embedded] returns the built-in list, [Read] reads a file, and [Fetch] reads the
+// API; a [Catalog] then reports whether a plan is sold for Kubernetes in a region, its price there, and the size
+// that a node of the plan reports.
 //
 // It knows neither Karpenter nor Kubernetes clients, holds no credentials, and after loading it does no input or
-// output: a [Catalog] is a value that never changes. If a newer one is wanted, [Fetch] or [Read] another.
+// output: a Catalog is a value that never changes.
 package catalog
 
 import (

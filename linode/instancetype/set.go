@@ -1,9 +1,9 @@
-// Package instancetype describes Linode's plan types to Karpenter for one
-// region: the size of its nodes, its price and whether it is available.
-// The facts come from the price list until nodes report better ones.
+// Package instancetype describes Linode's plan types to Karpenter for one region: the size of their nodes, their
+// price and whether they are available. New returns a Set from a price list; a Refresher and an Observer update it
+// with newer prices and with what nodes report.
 //
-// It knows no LKE pool and no NodeClaim, and chooses nothing: it lists the
-// candidates that meet requirements, cheapest first.
+// It knows no LKE pool and no NodeClaim, and chooses nothing: Candidates lists the types that meet requirements,
+// cheapest first.
 package instancetype
 
 import (
