@@ -320,7 +320,7 @@ func TestOnlyOneLeaderUsesApproval(t *testing.T) {
 
 // TestWaitingPlanExplainsHowToApprove: with the digest, and what is wrong with an approval.
 func TestWaitingPlanExplainsHowToApprove(t *testing.T) {
-	rev := &revision{sourceArtifact: sourceArtifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}
+	rev := revision{sourceArtifact: sourceArtifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}
 	p := judged{digest: "sha256:2"}
 	p.Plan.Verdicts = []plan.Verdict{{Status: plan.Blocked, Detail: "2 pools would be deleted."}}
 	for why, want := range map[string]string{

@@ -1,7 +1,10 @@
 package gitops
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -9,13 +12,16 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
-	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // compiled is a compiled source, and the request that compiled it, with which its policies are evaluated.
@@ -34,18 +40,38 @@ func (c compiled) digest() (string, error) {
 	return isolate.Pick{Dir: c.request.Root, Names: c.Read}.Digest(c.request.Dir)
 }
 
+// candidate is a compiled revision, with what it is compared with: the last applied files, and the cluster.
+type candidate struct {
+	revision
+	head     compile.Result
+	read     isolate.Pick // the files that the compiler read
+	base     compiled     // what was last applied
+	cluster  Cluster      // as the account of the NodePlan
+	deleting bool         // the NodePlan is being deleted, with everything that it applied
+	// othersDeclare caches what other NodePlans declare at this revision.
+	othersDeclare map[client.ObjectKey]declaration
+}
+
 // compile compiles the files of a revision and the last applied files.
-func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) error {
+func (w *Worker) compile(ctx context.Context, rev revision, vars Variables) (*candidate, error) {
 	req := compile.Request{Root: rev.files, Dir: sourcePath(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err := w.refuseUnfit(rev.Revision, answer, err); err != nil {
-		return err
+		return nil, err
 	}
-	rev.head, rev.read = answer.Result, isolate.Pick{Dir: rev.files, Names: answer.Read}
-	rev.head.Inventory = nodeplan.InventoryLabel(rev.target.NodePlan)
 	dir := filepath.Join(filepath.Dir(rev.files), "base")
-	rev.base, err = w.base(ctx, rev.target, dir, compiled{Answer: answer, request: req})
-	return err
+	base, err := w.base(ctx, rev.target, dir, compiled{Answer: answer, request: req})
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := w.Connect(rev.np)
+	if err != nil {
+		return nil, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
+	}
+	answer.Inventory = nodeplan.InventoryLabel(rev.target.NodePlan)
+	return &candidate{
+		revision: rev, head: answer.Result, read: isolate.Pick{Dir: rev.files, Names: answer.Read}, base: base, cluster: cluster,
+	}, nil
 }
 
 // refuseUnfit refuses a revision that does not compile or is for another cluster.
@@ -110,96 +136,163 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	return compiled{Answer: answer, request: req}, nil
 }
 
-// refuseUnknown blocks a plan with changes if the last applied files are unknown or do not compile.
-// Otherwise, losing these files would let a commit's own guards evaluate it. Objects that are kept
-// although they carry the NodePlan's label count as changes: the NodePlan may have applied them.
-func (c compiled) refuseUnknown(p judged) []plan.Verdict {
-	why, strays := c.lastAppliedError, c.first && len(p.stays) > 0
-	if strays || c.first && (p.touchesOurs() || p.touchesNodes()) {
-		why = "There is no record of the last applied revision, but its objects are in the cluster."
-	} else if outside := p.touchesOutside(); c.first && len(outside) > 0 {
-		why = "This is the first revision, and it affects nodes of pools that it does not declare: " + strings.Join(outside, ", ") + "."
-	}
-	if why == "" || p.Plan.Empty() && !strays {
-		return c.refuseLeft(p)
-	}
-	return []plan.Verdict{{
-		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "The last applied guards are unknown, and the guards of this revision cannot replace them. " + why,
-	}}
+// appliedRecord is what a NodePlan has last applied.
+type appliedRecord struct {
+	Path   string // the directory that was compiled
+	Digest string // of the files and the path
+	// Variables are the values that the files were compiled with.
+	Variables []lkeplanv1alpha1.RecordedVariable
+	// Missing explains, in one sentence, why the files are unknown. A change then waits for approval. It is "" if
+	// they are known, or if nothing was applied yet.
+	Missing string
 }
 
-// refuseLeft blocks a plan that removes or replaces nodes because of existing pools, or other objects, that the last
-// applied files do not declare. Either spec.prune was false when they left the source, or another NodePlan or a
-// directory has released them. In both cases no guard has evaluated their nodes.
-func (c compiled) refuseLeft(p judged) []plan.Verdict {
-	declared := plan.ByKey(c.Objects)
-	affects := map[string]bool{} // addresses of the objects because of which nodes are replaced
-	for _, change := range p.Plan.Changes {
-		if change.Kind == "NodePool" && affectsNodes(change) {
-			affects[change.Addr] = true
-			for _, addr := range change.Because {
-				affects[addr] = true
+// Known reports whether the files are known to be those that were last applied.
+func (r appliedRecord) Known() bool { return r.Digest != "" && r.Missing == "" }
+
+// maxRecord is the maximum size of a record's packed files. The API server refuses objects of
+// more than about 1.5 MiB.
+const maxRecord = 900 << 10
+
+// recordStore keeps the files that were last applied in a NodePlanRecord for each NodePlan, which
+// is deleted together with it. The client must not use a cache.
+type recordStore struct{ Client client.Client }
+
+// Load writes the files that were last applied into an empty directory. The files are known if
+// their digest matches the status of the NodePlan, which only the controller can write.
+func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error) {
+	var kept lkeplanv1alpha1.NodePlanRecord
+	err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &kept)
+	if client.IgnoreNotFound(err) != nil {
+		return appliedRecord{}, fmt.Errorf("get NodePlanRecord %s/%s: %w", np.Namespace, np.Name, err)
+	}
+	// Ignore the record of a deleted NodePlan with the same name.
+	owned := func(o metav1.OwnerReference) bool { return o.UID == np.UID }
+	there := err == nil && slices.ContainsFunc(kept.OwnerReferences, owned)
+	switch {
+	case !there && np.Status.LastAppliedRevision == "":
+		return appliedRecord{}, nil
+	case !there:
+		return appliedRecord{Missing: "There is no record of the last applied revision."}, nil
+	case kept.Files == nil:
+		return appliedRecord{Missing: "The files of the last applied revision are too large for a record."}, nil
+	}
+	record := appliedRecord{Path: sourcePath(kept.Path)}
+	if err := isolate.Unpack(bytes.NewReader(kept.Files), dir); err != nil {
+		return appliedRecord{Missing: fmt.Sprintf("The record of the last applied revision cannot be read: %v.", err)}, nil
+	}
+	files, err := isolate.PickAll(dir)
+	if err == nil {
+		record.Digest, err = files.Digest(record.Path)
+	}
+	if err != nil {
+		return appliedRecord{}, fmt.Errorf("read what was last applied: %w", err)
+	}
+	record.Variables = kept.Variables
+	digest, err := c.lastApplied(ctx, np, recordDigest(record))
+	switch {
+	case err != nil || digest == recordDigest(record):
+		return record, err
+	case digest == "": // it was stored for a first revision, before any of it was applied
+		return appliedRecord{}, nil
+	}
+	return appliedRecord{Missing: "The record of the last applied revision does not match what was applied."}, nil
+}
+
+// lastApplied returns the digest in the status; "" if nothing was applied. The NodePlan may come from a cache that
+// lacks the last status, so it is read again unless it has the digest of the record.
+func (c recordStore) lastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (string, error) {
+	if np.Status.LastAppliedDigest == digest {
+		return digest, nil
+	}
+	var current lkeplanv1alpha1.NodePlan
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &current); err != nil {
+		return "", fmt.Errorf("get NodePlan %s/%s: %w", np.Namespace, np.Name, err)
+	}
+	if current.UID != np.UID {
+		return "another NodePlan", nil
+	}
+	return cmp.Or(current.Status.LastAppliedDigest, current.Status.LastAppliedRevision), nil
+}
+
+// recordDigest returns the digest of a complete record.
+func recordDigest(r appliedRecord) string {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s\n%d\n", r.Digest, len(r.Variables))
+	for _, v := range r.Variables {
+		fmt.Fprintf(hash, "%q %q %q\n", v.Name, v.Value, v.Digest)
+	}
+	return fmt.Sprintf("sha256:%x", hash.Sum(nil))
+}
+
+// recordedVariables converts variables for the record of a NodePlan.
+func recordedVariables(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []lkeplanv1alpha1.RecordedVariable) {
+	for _, v := range vars {
+		r := lkeplanv1alpha1.RecordedVariable{Name: v.Name, Value: v.Value}
+		if v.Secret {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", np.UID, v.Name, v.Value))
+			r.Value, r.Digest = "", fmt.Sprintf("sha256:%x", sum)
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// Values returns the values with which the files of a record were compiled. Values from Secrets are not recorded,
+// so their current values are used; changed lists the names of those that differ.
+func (r appliedRecord) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []config.Var, changed []string) {
+	current := map[string]config.Var{}
+	for _, v := range now {
+		current[v.Name] = v
+	}
+	for _, kept := range r.Variables {
+		v := config.Var{Name: kept.Name, Value: kept.Value}
+		if kept.Digest != "" {
+			found := false
+			v, found = current[kept.Name]
+			if !found || recordedVariables(np, []config.Var{v})[0] != kept {
+				changed = append(changed, kept.Name)
 			}
+			if !found {
+				continue
+			}
+			v.Secret = true
 		}
+		vars = append(vars, v)
 	}
-	var left []string
-	for _, change := range p.Plan.Changes {
-		_, condemned := plan.ReadRemoval(change.Old)
-		_, declares := declared[change.Key()]
-		if change.Old != nil && affects[change.Addr] && !change.Outside && !declares && !condemned {
-			left = append(left, change.Addr)
-		}
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	return []plan.Verdict{{
-		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "The last applied files do not declare these objects, so their guards are unknown: " +
-			strings.Join(left, ", ") + ".",
-	}}
+	return vars, changed
 }
 
-// affectsNodes reports whether nodes of a pool may be removed or replaced.
-func affectsNodes(c plan.Change) bool {
-	none := c.Impact != nil && c.Impact.Known && c.Impact.Of == 0
-	return !none && (c.Prune == plan.StartRemoval || c.Effect != plan.None && c.Effect != plan.InPlace || c.Loosens)
-}
-
-// touchesOutside returns the pools that the plan does not declare and whose nodes it may remove or replace. Their
-// guards belong to others.
-func (p judged) touchesOutside() (pools []string) {
-	for _, c := range p.Plan.Changes {
-		if c.Outside && affectsNodes(c) {
-			pools = append(pools, c.Addr)
-		}
+// Store keeps the files that were applied and the values of variables, and returns the digest of
+// both for the status. If they are too large for an object, the record contains neither.
+func (c recordStore) Store(
+	ctx context.Context, np *lkeplanv1alpha1.NodePlan, files isolate.Pick, vars []config.Var,
+) (string, error) {
+	path := sourcePath(np.Spec.Path)
+	digest, err := files.Digest(path)
+	if err != nil {
+		return "", err
 	}
-	return pools
-}
-
-// touchesNodes reports whether a plan may remove or replace nodes of objects that were applied before, with other
-// guards: by a NodePlan that was deleted since, from the command line, or by the NodePlan from which they are taken
-// over.
-func (p judged) touchesNodes() bool {
-	applied := map[manifest.Key]bool{}
-	for _, t := range p.Targets {
-		applied[manifest.KeyOf(t.Desired)] = t.Live != nil && kube.Applied(t.Live)
+	variables := recordedVariables(np, vars)
+	digest = recordDigest(appliedRecord{Digest: digest, Variables: variables})
+	packed, err := files.Pack()
+	if err != nil {
+		return "", err
 	}
-	return slices.ContainsFunc(p.Plan.Changes, func(c plan.Change) bool {
-		return applied[c.Key()] && affectsNodes(c)
+	size := len(packed)
+	for _, v := range variables {
+		size += len(v.Name) + len(v.Value) + len(v.Digest)
+	}
+	if size > maxRecord {
+		packed, variables = nil, nil
+	}
+	record := &lkeplanv1alpha1.NodePlanRecord{ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: np.Name}}
+	_, err = controllerutil.CreateOrPatch(ctx, c.Client, record, func() error {
+		record.Path, record.Files, record.Variables, record.OwnerReferences = path, packed, variables, nil
+		return controllerutil.SetOwnerReference(np, record, c.Client.Scheme())
 	})
-}
-
-// touchesOurs reports whether a plan changes or deletes objects that carry the NodePlan's label. The
-// inventory in the status cannot be relied on here, because it may be lost as well.
-func (p judged) touchesOurs() bool {
-	labelled := map[manifest.Key]bool{}
-	for _, obj := range p.labelled {
-		labelled[manifest.KeyOf(obj)] = true
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return "", fmt.Errorf("%w; make the configuration smaller", err)
 	}
-	return slices.ContainsFunc(p.Plan.Changes, func(c plan.Change) bool {
-		ours := p.ours[c.Key()] || labelled[c.Key()]
-		return ours && !p.received[c.Key()] && (c.Action == plan.Update || c.Action == plan.Delete)
-	})
+	return digest, err
 }

@@ -128,7 +128,7 @@ func TestPoliciesAreEvaluatedOnlyIfDeclared(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &judged{}
-		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
+		rev := &candidate{revision: revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}}
 		rev.base.PolicyCount = policies
 		p.Plan.Current = new(catalog.Money)
 		if err := w.judge(t.Context(), rev, p); err != nil {
@@ -174,7 +174,7 @@ func TestChangeWaitsWhileLastAppliedIsUnknown(t *testing.T) {
 				Answer:  compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: guards}}},
 				request: compile.Request{Root: t.TempDir(), Dir: "."},
 			}
-			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
+			rev := &candidate{revision: revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}}
 			rev.head.Objects = []config.Object{{}}
 			var err error
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {

@@ -38,7 +38,7 @@ func TestEventsReportOnlyNews(t *testing.T) {
 		back    = "NodePool web: spec.weight"
 	)
 	conflict := func(revision string) outcome {
-		o := stalled(lkeplanv1alpha1.ReasonConflict, "web is held by another")
+		o := stalled(lkeplanv1alpha1.ReasonConflict, "web is held by another").outcome
 		o.revision = revision
 		return o
 	}
@@ -57,7 +57,7 @@ func TestEventsReportOnlyNews(t *testing.T) {
 	correcting.corrected = back
 	refused := stalled(lkeplanv1alpha1.ReasonGuarded, "it waits").changed(true)
 	refused.revision, refused.origin = "main@sha1:3", "sha1:2"
-	gone := failed(lkeplanv1alpha1.ReasonArtifactFailed, "it is gone")
+	gone := failed(lkeplanv1alpha1.ReasonArtifactFailed, "it is gone").outcome
 	blocked := outcome{
 		reason: lkeplanv1alpha1.ReasonPlanned, message: "a plan", event: "the whole plan",
 		refused: lkeplanv1alpha1.ReasonGuarded, revision: "main@sha1:4",

@@ -1,13 +1,19 @@
 package gitops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	event "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -15,7 +21,7 @@ import (
 )
 
 // outcome is the result of a reconciliation: done, in progress, stalled until a user changes something, or failed
-// and retried soon. A stalled or failed outcome is also an error, with which a step can end a reconciliation early.
+// and retried soon.
 type outcome struct {
 	reason  string // of the condition Ready
 	message string
@@ -38,8 +44,10 @@ type outcome struct {
 	event     string                    // message of the event; "" means the same as message
 }
 
-// Error implements error for outcomes that are stalled or failed.
-func (o outcome) Error() string { return o.message }
+// stop is an error with which a step ends a reconciliation early.
+type stop struct{ outcome }
+
+func (s stop) Error() string { return s.message }
 
 // pending reports whether the result of the revision is open: a rollout is in progress, or
 // the plan waits for a window.
@@ -60,22 +68,22 @@ func outcomeOf(o outcome, err error) outcome {
 
 // endedBy returns the outcome in an error, or else a failure with the given reason.
 func endedBy(err error, reason string) outcome {
-	if early, ok := errors.AsType[outcome](err); ok {
-		return early
+	if early, ok := errors.AsType[stop](err); ok {
+		return early.outcome
 	}
-	return failed(reason, "%v", err)
+	return failed(reason, "%v", err).outcome
 }
 
 func done(reason, format string, args ...any) outcome {
 	return outcome{reason: reason, message: fmt.Sprintf(format, args...)}
 }
 
-func stalled(reason, format string, args ...any) outcome {
-	return outcome{reason: reason, message: fmt.Sprintf(format, args...), stalled: true}
+func stalled(reason, format string, args ...any) stop {
+	return stop{outcome{reason: reason, message: fmt.Sprintf(format, args...), stalled: true}}
 }
 
-func failed(reason, format string, args ...any) outcome {
-	return outcome{reason: reason, message: fmt.Sprintf(format, args...), failed: true}
+func failed(reason, format string, args ...any) stop {
+	return stop{outcome{reason: reason, message: fmt.Sprintf(format, args...), failed: true}}
 }
 
 // changed returns the outcome, with an event if there is news.
@@ -164,4 +172,102 @@ func addHistory(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
 		return again
 	})
 	np.Status.History = append([]lkeplanv1alpha1.HistoryEntry{entry}, others[:min(len(others), maxHistory-1)]...)
+}
+
+// The metadata of events that notification-controller reads.
+const (
+	revisionKey = lkeplanv1alpha1.Group + "/revision" // sets the status of its commit
+	// originRevisionKey is the commit that an artifact was made from.
+	originRevisionKey = lkeplanv1alpha1.Group + "/originRevision"
+	// tokenKey distinguishes events with the same text. notification-controller drops an event
+	// that it has sent in the last minutes, even if the opposite was sent in between.
+	tokenKey = lkeplanv1alpha1.Group + "/token"
+	// commitStatusKey is on events that only set the status of a commit.
+	commitStatusKey = lkeplanv1alpha1.Group + "/" + event.MetaCommitStatusKey
+)
+
+// maxEvent is the maximum length of an event's message that notification-controller accepts, in
+// bytes.
+const maxEvent = 39_000
+
+// notice is an event about a NodePlan.
+type notice struct {
+	kind            string // EventTypeNormal or EventTypeWarning of package corev1
+	reason, message string
+	metadata        map[string]string
+}
+
+// publish publishes the events of an outcome, and logs each once. The conditions of np already
+// contain the outcome; before is the NodePlan without it.
+func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) {
+	was := lastReport{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
+	for _, n := range eventsOf(was, conditions.Get(np, meta.ReadyCondition), o) {
+		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
+		if n.metadata[commitStatusKey] == "" { // an event for the commit status repeats another one
+			first, _, _ := strings.Cut(n.message, "\n")
+			log.Info("nodeplan reconciled", "reason", n.reason, "type", n.kind, "revision", o.revision, "message", first)
+		}
+	}
+}
+
+// lastReport is what a NodePlan has reported last: the condition Ready, which is nil for a new NodePlan, and the
+// revision.
+type lastReport struct {
+	ready    *metav1.Condition
+	revision string
+}
+
+// eventsOf returns the events of an outcome; was is the last report of the NodePlan, is the present
+// condition Ready. A finished revision gets two events: notification-controller sends an event that
+// sets a commit status only to the Git provider. It drops the second of two events with the same
+// text.
+func eventsOf(was lastReport, is *metav1.Condition, o outcome) (all []notice) {
+	if o.corrected != "" {
+		all = append(all, notice{
+			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected,
+			message: diag.Shorten(o.corrected, maxEvent),
+		})
+	}
+	if !isNews(was, o) {
+		return all
+	}
+	n := notice{
+		kind: corev1.EventTypeNormal, reason: cmp.Or(o.refused, o.reason),
+		message:  diag.Shorten(cmp.Or(o.event, o.message), maxEvent),
+		metadata: map[string]string{tokenKey: is.LastTransitionTime.UTC().Format(time.RFC3339)},
+	}
+	// This needs the revision, because the event sets the status of its commit.
+	if o.revision != "" {
+		n.metadata[revisionKey] = o.revision
+	}
+	if o.origin != "" {
+		n.metadata[originRevisionKey] = o.origin
+	}
+	if o.warns() { // a warning also sets the status of the commit
+		n.kind = corev1.EventTypeWarning
+		return append(all, n)
+	}
+	if o.pending() { // the status of the commit stays
+		n.reason = meta.ProgressingReason
+		return append(all, n)
+	}
+	status := n
+	status.message, status.metadata = diag.Shorten(o.message, maxEvent), maps.Clone(n.metadata)
+	status.metadata[commitStatusKey] = event.MetaCommitStatusUpdateValue
+	return append(all, n, status)
+}
+
+// isNews reports whether an outcome differs from the last report. The outcome of another
+// revision always does, because its commit waits for a status.
+func isNews(last lastReport, o outcome) bool {
+	was := last.ready
+	if was == nil || o.revision != "" && o.revision != last.revision {
+		return true
+	}
+	repeated := was.Reason == o.reason &&
+		(o.reason == lkeplanv1alpha1.ReasonPruning || o.pending() || was.Message == diag.Shorten(o.message, maxMessage))
+	if repeated && (!o.emitEvent || o.stalled) {
+		return false
+	}
+	return o.emitEvent || o.inProgress || o.warns() || was.Status != metav1.ConditionTrue
 }

@@ -23,11 +23,11 @@ func TestConditionsFollowOutcomes(t *testing.T) {
 	}{
 		{false, done(lkeplanv1alpha1.ReasonSucceeded, "a"), "True", "", "", ""},
 		{true, done(lkeplanv1alpha1.ReasonSucceeded, "a"), "True", "", "", "True"},
-		{true, stalled(lkeplanv1alpha1.ReasonCompileFailed, "b"), "False", "", "True", "True"},
-		{true, failed(lkeplanv1alpha1.ReasonHealthCheckFailed, "c"), "False", "True", "", "False"},
+		{true, stalled(lkeplanv1alpha1.ReasonCompileFailed, "b").outcome, "False", "", "True", "True"},
+		{true, failed(lkeplanv1alpha1.ReasonHealthCheckFailed, "c").outcome, "False", "True", "", "False"},
 		{true, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", "True"},
 		{false, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
-		{false, stalled(lkeplanv1alpha1.ReasonCompileFailed, "b"), "False", "", "True", ""},
+		{false, stalled(lkeplanv1alpha1.ReasonCompileFailed, "b").outcome, "False", "", "True", ""},
 		{true, prunes, "Unknown", "True", "", "True"},
 		{false, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
 	} {

@@ -1,8 +1,10 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/fluxcd/pkg/runtime/controller"
@@ -11,6 +13,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -18,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/isolate"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -123,4 +127,79 @@ func turnOf(memory *semaphore.Weighted) compare.Turn {
 		}
 		return func() { memory.Release(compile.DefaultMemory) }, nil
 	}
+}
+
+// accountClients are connections that impersonate the service accounts of NodePlans, each created
+// once. NodePlans that name no account use the account other; "" for that of the client
+// configuration.
+type accountClients struct {
+	cfg    *rest.Config
+	other  string
+	counts *reconcilerMetrics
+
+	byUser sync.Map // Cluster by name
+}
+
+// Connect returns a connection to the cluster as the service account of a NodePlan.
+func (a *accountClients) Connect(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
+	as := rest.CopyConfig(a.cfg)
+	if account := cmp.Or(np.Spec.ServiceAccountName, a.other); account != "" {
+		as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)
+	}
+	if known, ok := a.byUser.Load(as.Impersonate.UserName); ok {
+		return known.(Cluster), nil
+	}
+	cluster, err := kube.NewCluster(as)
+	if err != nil {
+		return nil, err
+	}
+	kept, _ := a.byUser.LoadOrStore(as.Impersonate.UserName, countedCluster{cluster, a.counts})
+	return kept.(Cluster), nil
+}
+
+// countedCluster wraps a Cluster and counts the objects that it applies.
+type countedCluster struct {
+	Cluster
+	Metrics *reconcilerMetrics
+}
+
+// Apply implements Cluster.
+func (c countedCluster) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
+	return c.count(ctx, desired, before, c.Cluster.Apply)
+}
+
+// ApplyForced implements Cluster.
+func (c countedCluster) ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
+	return c.count(ctx, desired, before, c.Cluster.ApplyForced)
+}
+
+func (c countedCluster) count(ctx context.Context, desired, before map[string]any,
+	apply func(context.Context, map[string]any, map[string]any) (kube.Outcome, error)) (kube.Outcome, error) {
+	began := time.Now()
+	did, err := apply(ctx, desired, before)
+	c.Metrics.Applied(cmp.Or(string(did), "failed"), time.Since(began))
+	return did, err
+}
+
+// countedCompiler wraps a Compiler and counts its compilations.
+type countedCompiler struct {
+	Next    Compiler
+	Metrics *reconcilerMetrics
+}
+
+// Compile implements Compiler.
+func (c countedCompiler) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
+	began := time.Now()
+	answer, err := c.Next.Compile(ctx, req)
+	outcome := "compiled"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case answer.Failed:
+		outcome = "errors"
+	}
+	if c.Metrics != nil {
+		c.Metrics.compile.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+	}
+	return answer, err
 }

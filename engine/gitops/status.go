@@ -89,7 +89,7 @@ func plannedMoves(p plan.Plan) (list []lkeplanv1alpha1.PlannedMove) {
 const mostListed = 100
 
 // pools counts the outdated nodes of each pool, and finds when the next one can be replaced.
-func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
+func (w *Worker) pools(ctx context.Context, rev *candidate, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
 	rolling, err := compare.Rolling(ctx, newView(rev.cluster, w.Cache, rev.head), rev.head)
 	if err != nil {
 		return nil, err

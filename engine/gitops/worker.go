@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -60,26 +62,14 @@ type Records interface {
 	Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files isolate.Pick, vars []config.Var) (string, error)
 }
 
-// revision is a revision of a source that is being reconciled. The fields are set step by
-// step.
+// revision is a fetched revision of the source of a NodePlan.
 type revision struct {
 	sourceArtifact
-	np           *lkeplanv1alpha1.NodePlan // its status is written
-	record       Recorder
-	cause        string       // the commit or revision that is recorded on objects whose nodes are replaced
-	target       target       // the NodePlan that the plan is for
-	files        string       // the directory with the fetched files
-	read         isolate.Pick // the files that the compiler read
-	cluster      Cluster      // as the account of the NodePlan
-	head         compile.Result
-	base         compiled                  // what was last applied
-	usedApproval *lkeplanv1alpha1.Approval // the approval that the plan was applied with; nil if none
-	deleting     bool                      // the NodePlan is being deleted, with everything it applied
-	// deletes reports, during a rollout, whether an object outside of the applied part is
-	// deleted; nil if the whole revision is applied.
-	deletes func(config.Object) bool
-	// othersDeclare caches what other NodePlans declare at this revision.
-	othersDeclare map[client.ObjectKey]declaration
+	np     *lkeplanv1alpha1.NodePlan // its status is written
+	target target                    // the NodePlan that the plan is for
+	files  string                    // the directory with the fetched files; "" if nothing was fetched
+	record Recorder
+	cause  string // the commit or revision that is recorded on objects whose nodes are replaced
 }
 
 func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly }
@@ -94,7 +84,7 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	err := runBounded(ctx, np, func(ctx context.Context) error {
 		o = w.work(ctx, np, record)
 		if o.failed {
-			return o
+			return stop{o}
 		}
 		return nil
 	})
@@ -119,7 +109,7 @@ func runBounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(conte
 	}
 	o.message = fmt.Sprintf("the reconciliation took longer than %s, and ended in this step: %s. Reduce the number of objects, or "+
 		"raise spec.timeout.", schedule.WriteDuration(longest), o.message)
-	return o
+	return stop{o}
 }
 
 func (w *Worker) work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) outcome {
@@ -127,73 +117,73 @@ func (w *Worker) work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	defer cancel()
 	artifact, err := w.Sources.Find(finding, np)
 	if denied, ok := errors.AsType[deniedError](err); ok {
-		return stalled(lkeplanv1alpha1.ReasonAccessDenied, "%v", denied)
+		return stalled(lkeplanv1alpha1.ReasonAccessDenied, "%v", denied).outcome
 	}
 	if err != nil {
 		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
-	rev := &revision{sourceArtifact: artifact, np: np, record: record, cause: cmp.Or(artifact.Origin, artifact.Revision)}
-	o := outcomeOf(w.reconcileRevision(ctx, rev))
-	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.usedApproval
-	o.current = !artifact.Stale
+	o := outcomeOf(w.reconcileArtifact(ctx, artifact, np, record))
+	o.revision, o.origin, o.current = artifact.Revision, artifact.Origin, !artifact.Stale
 	return o
 }
 
-// reconcileRevision fetches, compiles, plans and applies a revision. Its outcome contains
+// reconcileArtifact fetches, compiles, plans and applies a revision. Its outcome contains
 // no secret values.
-func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome, error) {
-	if rev.np.Spec.RequireVerifiedSource && !rev.Verified {
+func (w *Worker) reconcileArtifact(
+	ctx context.Context, artifact sourceArtifact, np *lkeplanv1alpha1.NodePlan, record Recorder,
+) (outcome, error) {
+	if np.Spec.RequireVerifiedSource && !artifact.Verified {
 		return outcome{}, stalled(lkeplanv1alpha1.ReasonSourceNotVerified,
-			"revision %s is not applied: source-controller has not verified its signature", rev.Revision)
+			"revision %s is not applied: source-controller has not verified its signature", artifact.Revision)
+	}
+	vars, err := w.Vars(ctx, np)
+	if err != nil {
+		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "%v", err)
+	}
+	to, err := w.targetOf(ctx, np, vars)
+	if err != nil {
+		return outcome{}, err
+	}
+	known := Variables{Secrets: slices.Concat(vars.Secrets, to.vars.Secrets)}
+	rev := revision{
+		sourceArtifact: artifact, np: np, target: to, record: known.masked(np, record), cause: cmp.Or(artifact.Origin, artifact.Revision),
 	}
 	if o, done := w.nothingToDo(ctx, rev); done {
-		return o, nil
+		return known.mask(np, o), nil
 	}
-	w.Memory.Keep(client.ObjectKeyFromObject(rev.np), nil)
+	w.Memory.Keep(client.ObjectKeyFromObject(np), nil)
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for the source: %v", err)
 	}
 	defer os.RemoveAll(dir)
-	if err := w.fetch(ctx, rev, dir); err != nil {
+	if rev.files, err = fetch(ctx, rev, dir); err != nil {
 		return outcome{}, err
 	}
-	vars, err := w.Vars(ctx, rev.np)
-	if err != nil {
-		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "%v", err)
-	}
-	if rev.target, err = w.targetOf(ctx, rev.np, vars); err != nil {
-		return outcome{}, err
-	}
-	known := Variables{Secrets: slices.Concat(vars.Secrets, rev.target.vars.Secrets)}
-	rev.record = known.masked(rev.np, rev.record)
-	return known.mask(rev.np, outcomeOf(w.planAndApply(ctx, rev, vars))), nil
+	return known.mask(np, outcomeOf(w.planAndApply(ctx, rev, vars))), nil
 }
 
-// fetch puts the revision's files into a subdirectory of dir.
-func (w *Worker) fetch(ctx context.Context, rev *revision, dir string) error {
-	rev.files = filepath.Join(dir, "head")
-	if err := os.Mkdir(rev.files, 0o700); err != nil {
-		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for the source: %v", err)
+// fetch puts the revision's files into a subdirectory of dir, and returns it.
+func fetch(ctx context.Context, rev revision, dir string) (string, error) {
+	files := filepath.Join(dir, "head")
+	if err := os.Mkdir(files, 0o700); err != nil {
+		return "", failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for the source: %v", err)
 	}
 	fetching, cancel := context.WithTimeout(ctx, stepTimeout(rev.np))
 	defer cancel()
-	if err := rev.Fetch(fetching, rev.files); err != nil {
-		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "fetch revision %s: %v", rev.Revision, err)
+	if err := rev.Fetch(fetching, files); err != nil {
+		return "", failed(lkeplanv1alpha1.ReasonArtifactFailed, "fetch revision %s: %v", rev.Revision, err)
 	}
-	return nil
+	return files, nil
 }
 
 // planAndApply compiles the fetched files, plans what they change, and applies the plan if
 // that is allowed.
-func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables) (outcome, error) {
-	if err := w.compile(ctx, rev, vars); err != nil {
+func (w *Worker) planAndApply(ctx context.Context, fetched revision, vars Variables) (outcome, error) {
+	rev, err := w.compile(ctx, fetched, vars)
+	if err != nil {
 		return outcome{}, err
-	}
-	var err error
-	if rev.cluster, err = w.Connect(rev.np); err != nil {
-		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	if o, over, err := w.continueRollout(ctx, rev); over || err != nil {
 		return o, err
@@ -210,7 +200,7 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	}
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
 	if rev.planOnly() {
-		return w.planned(rev, p, before)
+		return planned(rev.revision, p, before)
 	}
 	var released []string
 	for _, c := range p.Plan.Changes {
@@ -222,25 +212,27 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 		return outcome{}, err
 	}
 	if p.Plan.Refused() {
-		return outcome{}, awaitsApproval(rev, p, why)
+		return outcome{}, awaitsApproval(rev.revision, p, why)
 	}
-	return w.applyRevision(ctx, rev, p)
+	o := outcomeOf(w.applyRevision(ctx, rev, &p))
+	o.approval = p.approval
+	return o, nil
 }
 
 // applyRevision applies the plan, and reverts manual edits of objects that the NodePlan
 // manages.
-func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (outcome, error) {
+func (w *Worker) applyRevision(ctx context.Context, rev *candidate, p *judged) (outcome, error) {
 	np := rev.np
 	if until, waits := p.Plan.Waits(); waits {
-		return outcome{}, waitForWindow(rev, p.Plan, until)
+		return waitForWindow(rev.revision, p.Plan, until), nil
 	}
 	if o, proves, err := w.startRollout(ctx, rev, p); proves || err != nil {
 		return o, err
 	}
-	if err := w.recordBeforeApply(ctx, rev, p, rev.finishRollout); err != nil {
+	if err := w.recordBeforeApply(ctx, rev, p, func() { p.approval = rev.finishRollout(p.approval) }); err != nil {
 		return outcome{}, err
 	}
-	changed, err := w.applyPlan(ctx, rev, p)
+	changed, err := w.applyPlan(ctx, rev, *p)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -259,9 +251,9 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 	})
 	o, err := w.ready(ctx, rev, newView(rev.cluster, w.Cache, rev.head))
 	if err != nil {
-		return o, outcomeOf(o, err).changed(news)
+		return outcomeOf(o, err).changed(news), nil
 	}
-	o.event = o.noting(append([]string{summaryLine(p.Plan)}, p.stays...)).message + approvalText(rev.usedApproval)
+	o.event = o.noting(append([]string{summaryLine(p.Plan)}, p.stays...)).message + approvalText(p.approval)
 	o = o.noting(p.stays)
 	o.corrected = correctionsText(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
@@ -270,7 +262,7 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 
 // applyPlan applies a plan and updates the inventory. It returns the number of changed
 // objects, even if it fails.
-func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (changed int, err error) {
+func (w *Worker) applyPlan(ctx context.Context, rev *candidate, p judged) (changed int, err error) {
 	applying, cancel := context.WithTimeout(ctx, stepTimeout(rev.np))
 	defer cancel()
 	agreed := p.Comparison
@@ -285,14 +277,14 @@ func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (change
 	})
 	listErr := w.takeInventory(applying, rev, p, changed > 0 || err != nil)
 	if err = cmp.Or(err, listErr); err != nil {
-		return changed, failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)
+		return changed, stop{failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)}
 	}
 	return changed, nil
 }
 
 // ready returns the outcome of an applied revision, after everything that the NodePlan
 // waits for is ready.
-func (w *Worker) ready(ctx context.Context, rev *revision, view *nodePlanView) (o outcome, err error) {
+func (w *Worker) ready(ctx context.Context, rev *candidate, view *nodePlanView) (o outcome, err error) {
 	if rev.np.Spec.Wait {
 		waiting, cancel := context.WithTimeout(ctx, stepTimeout(rev.np))
 		defer cancel()
@@ -311,7 +303,7 @@ func (w *Worker) ready(ctx context.Context, rev *revision, view *nodePlanView) (
 
 // takeInventory records which objects the NodePlan has in the cluster: as read for the plan,
 // or read again if something was changed.
-func (w *Worker) takeInventory(ctx context.Context, rev *revision, p judged, changed bool) error {
+func (w *Worker) takeInventory(ctx context.Context, rev *candidate, p judged, changed bool) error {
 	labelled := p.labelled
 	if changed {
 		view := newView(rev.cluster, w.Cache, rev.head)
@@ -324,4 +316,89 @@ func (w *Worker) takeInventory(ctx context.Context, rev *revision, p judged, cha
 	}
 	rev.np.Status.Inventory = p.applied.After(labelled, plan.ByKey(rev.head.Objects))
 	return nil
+}
+
+// nothingToDo reports whether the cluster still matches a revision that was applied with the same
+// variables, and returns the outcome in that case. If there is something to do, the caller fetches
+// and plans the revision.
+func (w *Worker) nothingToDo(ctx context.Context, fetched revision) (outcome, bool) {
+	known, ok := w.Memory.Recall(fetched.np, fetched.Revision)
+	if !ok || fetched.planOnly() || !slices.Equal(fetched.target.vars.Vars, known.Vars) || !w.recordIsThere(ctx, fetched.np) {
+		return outcome{}, false
+	}
+	cluster, err := w.Connect(fetched.np)
+	if err != nil {
+		return outcome{}, false
+	}
+	rev := &candidate{
+		revision: fetched, cluster: cluster, head: known.Head, base: compiled{Answer: compile.Answer{Result: known.Base}},
+	}
+	p, err := w.compare(ctx, rev, nil)
+	if err != nil || !p.Plan.Empty() || len(p.refused)+len(p.stays)+len(p.Condemned) > 0 {
+		return outcome{}, false
+	}
+	if err := w.takeInventory(ctx, rev, p, false); err != nil {
+		return outcome{}, false
+	}
+	rev.np.Status.Contested = nil
+	writePlan(rev.np, p.Plan, rev.Revision, "")
+	o := outcomeOf(w.ready(ctx, rev, newView(rev.cluster, w.Cache, rev.head)))
+	o.unchanged = true
+	return o, true
+}
+
+// recordIsThere reports whether the record of what was last applied is intact. Otherwise the
+// reconciliation creates it again.
+func (w *Worker) recordIsThere(ctx context.Context, np *lkeplanv1alpha1.NodePlan) bool {
+	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	if err != nil {
+		return false
+	}
+	defer os.RemoveAll(dir)
+	last, err := w.Records.Load(ctx, np, dir)
+	return err == nil && last.Known()
+}
+
+// appliedMemory remembers what was last applied, so that a revision is not fetched and compiled
+// again while nothing differs from it. It is not persisted. A nil pointer remembers nothing.
+type appliedMemory struct {
+	mu    sync.Mutex
+	plans map[client.ObjectKey]applied
+}
+
+// applied is what a NodePlan last applied.
+type applied struct {
+	UID        types.UID
+	Generation int64
+	Revision   string
+	Vars       []config.Var
+	Head, Base compile.Result
+}
+
+// Keep remembers what a NodePlan last applied, or forgets it for nil.
+func (m *appliedMemory) Keep(np client.ObjectKey, a *applied) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.plans == nil {
+		m.plans = map[client.ObjectKey]applied{}
+	}
+	delete(m.plans, np)
+	if a != nil {
+		m.plans[np] = *a
+	}
+}
+
+// Recall returns what a NodePlan last applied, if that was this revision with this spec.
+func (m *appliedMemory) Recall(np *lkeplanv1alpha1.NodePlan, revision string) (applied, bool) {
+	if m == nil {
+		return applied{}, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, ok := m.plans[client.ObjectKeyFromObject(np)]
+	return a, ok && a.UID == np.UID && a.Generation == np.Generation && a.Revision == revision &&
+		np.Status.LastAppliedRevision == revision
 }
