@@ -35,9 +35,12 @@ type Range struct {
 }
 
 // RangeOf converts a range of HCL, and escapes the file name.
-func RangeOf(r hcl.Range) *Range {
-	return &Range{OneLine(r.Filename), Pos{r.Start.Line, r.Start.Column}, Pos{r.End.Line, r.End.Column}}
+func RangeOf(r hcl.Range) Range {
+	return Range{OneLine(r.Filename), Pos{r.Start.Line, r.Start.Column}, Pos{r.End.Line, r.End.Column}}
 }
+
+// IsZero reports whether the place is unknown.
+func (r Range) IsZero() bool { return r.Filename == "" }
 
 // A Pos is a place in a file.
 type Pos struct {
@@ -77,7 +80,8 @@ func newDiagnostic(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
 	if d.Subject == nil {
 		return model
 	}
-	model.Range = RangeOf(*d.Subject)
+	at := RangeOf(*d.Subject)
+	model.Range = &at
 	if file := files[d.Subject.Filename]; file != nil {
 		model.Snippet = newSnippet(d, file)
 	}

@@ -134,7 +134,7 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 	}
 	for _, m := range moved {
 		move := plan.Move{Node: m.Name, NodeName: joined[m.Name], Pool: m.Pool, Plan: m.Plan, Pods: m.Pods,
-			Saves: m.Saves.Monthly, When: m.When}
+			Saves: plan.Amount(m.Saves.Monthly), When: m.When}
 		for _, to := range m.To {
 			move.To = append(move.To, to.Pool+" "+to.Plan)
 		}

@@ -12,6 +12,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/schedule"
@@ -30,7 +31,7 @@ func JudgePolicies(lastApplied Result, value cty.Value, nulls map[string]string)
 
 // verdictOf evaluates one policy.
 func verdictOf(policy config.Policy, value cty.Value, nulls map[string]string, guards config.Guards) plan.Verdict {
-	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
+	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: diag.RangeOf(policy.Range)}
 	decided, diags := policy.Evaluate(value, nulls)
 	if !decided {
 		v.Status, v.Detail = plan.Uncounted(guards, unknownParts(value)+"nodes or their cost, which are not known without a "+
@@ -138,8 +139,8 @@ func simulationValue(w *plan.Workloads) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"unschedulable": numberValue(w.LostPods()),
 		"cost": cty.ObjectVal(map[string]cty.Value{
-			"before": dollarsValue(w.Before.Monthly), "after": dollarsValue(w.After.Monthly),
-			"delta": dollarsValue(w.After.Monthly - w.Before.Monthly), "buffers": buffers,
+			"before": dollarsValue(catalog.Money(w.Before.Monthly)), "after": dollarsValue(catalog.Money(w.After.Monthly)),
+			"delta": dollarsValue(catalog.Money(w.After.Monthly - w.Before.Monthly)), "buffers": buffers,
 		}),
 	})
 }

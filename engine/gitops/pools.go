@@ -43,9 +43,13 @@ func removalStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 	}
 	for _, c := range p.Changes {
 		if c.Prune == plan.StartRemoval && c.Impact != nil {
+			removal := plan.Removal{Since: p.Now, Nodes: c.Impact.Of}
+			if c.Impact.Pace != nil {
+				removal.Soonest = c.Impact.Pace.Soonest(c.Impact.Of)
+			}
 			pools = append(pools, rollingStatus(plan.Rolling{
 				Addr: c.Addr, Pool: c.Name, Of: c.Impact.Of, Outdated: c.Impact.Of, Pace: c.Impact.Pace, Holds: c.Impact.Holds,
-				Condemned: &plan.Removal{Since: p.Now, Nodes: c.Impact.Of},
+				Condemned: &removal,
 			}, p.Now))
 		}
 	}
@@ -57,13 +61,13 @@ func rollingStatus(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
 	s := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Of}
 	c := &lkeplanv1alpha1.CondemnedStatus{
 		Since: metav1.NewTime(r.Condemned.Since.UTC().Truncate(time.Second)), Nodes: max(r.Condemned.Nodes, r.Of),
-		Message: strings.Join(append([]string{state}, holds...), "; "),
+		Message: strings.Join(append([]string{state}, holds...), "; "), SoonestEnd: statusTime(r.Condemned.Soonest),
 	}
 	if c.Since.IsZero() { // the annotation of the pool was edited and has no valid time
 		c.Since = metav1.NewTime(now.UTC().Truncate(time.Second))
 	}
 	if r.Pace != nil {
-		s.NextWindow, c.SoonestEnd = statusTime(r.Pace.Next), statusTime(r.Pace.Soonest(r.Of))
+		s.NextWindow = statusTime(r.Pace.Next)
 	}
 	s.Condemned = c
 	return s

@@ -25,7 +25,7 @@ func TestDrainingPoolsAreInStatus(t *testing.T) {
 		Now: now,
 		Rolling: []plan.Rolling{
 			{Pool: "web", Of: 5, Outdated: 2},
-			{Pool: "old", Of: 12, Outdated: 12, Pace: closed, Holds: held, Condemned: &plan.Removal{Since: now.Add(-time.Hour), Nodes: 20}},
+			{Pool: "old", Of: 12, Outdated: 12, Pace: closed, Holds: held, Condemned: &plan.Removal{Since: now.Add(-time.Hour), Nodes: 20, Soonest: evening.Add(18 * time.Minute)}},
 			{Pool: "edited", Of: 3, Outdated: 3, Condemned: &plan.Removal{}},
 		},
 		Changes: []plan.Change{

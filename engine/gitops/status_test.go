@@ -35,7 +35,7 @@ func TestStatusNamesNodesThatMove(t *testing.T) {
 		Impact: &plan.Impact{Known: true, Of: 120, Removable: 120}}
 	for i := range 120 {
 		moved.Impact.Moves = append(moved.Impact.Moves, plan.Move{Node: fmt.Sprintf("web-%d", i), NodeName: fmt.Sprintf("lke1-%d", i), Pool: "web",
-			Plan: "g6-standard-4", To: []string{"cheap g6-standard-2"}, Pods: 1, Saves: 24 * catalog.Dollar})
+			Plan: "g6-standard-4", To: []string{"cheap g6-standard-2"}, Pods: 1, Saves: plan.Amount(24 * catalog.Dollar)})
 	}
 	var np lkeplanv1alpha1.NodePlan
 	writePlan(&np, plan.Plan{Changes: []plan.Change{{Addr: "pool.cheap", Kind: "NodePool", Action: plan.Create}, moved}}, "main@sha1:1", "sha256:1")

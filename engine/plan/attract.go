@@ -20,13 +20,14 @@ import (
 
 // Move is what Karpenter does with a node only after a change, because other capacity is cheaper or has room.
 type Move struct {
-	Node, Pool, Plan string        // the NodeClaim, its pool, and its plan type
-	NodeName         string        `json:",omitempty"` // of its Node
-	To               []string      // pool and plan type of the nodes that take its place; none if its pods fit on others
-	Pods             int           // that move, with those of other nodes of the same step
-	Saves            catalog.Money // a month, with other nodes of the same step
-	// When is a condition in words, such as "if ..."; "" if nothing else must happen.
-	When string `json:",omitempty"`
+	Node     string   `json:"node" doc:"The name of the NodeClaim."`
+	Pool     string   `json:"-"`
+	NodeName string   `json:"-"` // of its Node
+	Plan     string   `json:"plan_type"`
+	To       []string `json:"replaced_by,omitempty" doc:"Pool and plan type of the new nodes; absent if the pods fit on other nodes."`
+	Pods     int      `json:"pods" doc:"How many pods move, with those of other nodes that go in the same step."`
+	Saves    Amount   `json:"saves_monthly" doc:"In dollars, with other nodes that go in the same step."`
+	When     string   `json:"when,omitempty" doc:"What must happen before, such as the end of a pod that holds the node; absent if nothing must."`
 }
 
 // Moves are what the disruption of Karpenter does after a change and not before it.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hashicorp/hcl/v2"
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -87,7 +87,7 @@ func ByKey(objects []config.Object) map[manifest.Key]config.Object {
 func changeOf(o config.Object, action Action) Change {
 	return Change{
 		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: o.APIVersion(), Kind: o.Kind(),
-		Namespace: o.Namespace(), Name: o.Name(), Source: o.Origins.Find("").Range, Action: action, Effect: None,
+		Namespace: o.Namespace(), Name: o.Name(), Source: diag.RangeOf(o.Origins.Find("").Range), Action: action, Effect: None,
 	}
 }
 
@@ -327,9 +327,9 @@ func (p Plan) rolledClasses() map[string]Change {
 
 // fieldOrigin returns the place of a field in the source. A field that is missing has
 // none.
-func fieldOrigin(o config.Object, path string) hcl.Range {
+func fieldOrigin(o config.Object, path string) diag.Range {
 	if written, ok := manifestPath(o.Manifest, path); ok {
-		return o.Origins.Find(written).Range
+		return diag.RangeOf(o.Origins.Find(written).Range)
 	}
-	return hcl.Range{}
+	return diag.Range{}
 }

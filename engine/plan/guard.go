@@ -71,7 +71,7 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 // empty refuses a change that removes all objects: usually the path is wrong.
 func (b Bounds) empty() Verdict {
 	v := Verdict{
-		Guard: EmptyResult, Status: Passed, Default: b.Guards.Default, Source: b.Guards.Origins.Find(EmptyResult).Range,
+		Guard: EmptyResult, Status: Passed, Default: b.Guards.Default, Source: diag.RangeOf(b.Guards.Origins.Find(EmptyResult).Range),
 	}
 	if b.Before > 0 && b.After == 0 && !b.Guards.AllowEmpty {
 		v.Status = Blocked
@@ -87,7 +87,7 @@ func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 		judged := c.Prune == Drained // when its removal started
 		if c.Kind == "NodePool" && c.Action == Delete && !judged && slices.Contains(g.Protected, c.Name) {
 			verdicts = append(verdicts, Verdict{
-				Guard: ProtectedPool, Addr: c.Addr, Status: Blocked, Source: g.Origins.Find(ProtectedPool).Range,
+				Guard: ProtectedPool, Addr: c.Addr, Status: Blocked, Source: diag.RangeOf(g.Origins.Find(ProtectedPool).Range),
 				Detail: fmt.Sprintf("The change would delete %s, which is protected.", c.Addr),
 			})
 		}
@@ -103,7 +103,7 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 		}
 	}
 	v := Verdict{
-		Guard: MaxDeletedPools, Status: Passed, Default: g.Default, Source: g.Origins.Find(MaxDeletedPools).Range,
+		Guard: MaxDeletedPools, Status: Passed, Default: g.Default, Source: diag.RangeOf(g.Origins.Find(MaxDeletedPools).Range),
 		Limit: fmt.Sprint(g.MaxDeletedPools), Actual: fmt.Sprint(deleted),
 	}
 	if deleted > g.MaxDeletedPools {
@@ -129,7 +129,7 @@ func (p Plan) share(guard string, most config.Share, nodes Count, g config.Guard
 	if most.Text == "" {
 		return nil
 	}
-	v := Verdict{Guard: guard, Status: Passed, Limit: most.Text, Source: g.Origins.Find(guard).Range}
+	v := Verdict{Guard: guard, Status: Passed, Limit: most.Text, Source: diag.RangeOf(g.Origins.Find(guard).Range)}
 	happens := "would be deleted"
 	if guard == MaxRolledNodes {
 		happens = p.moves()
@@ -192,7 +192,7 @@ func (s Summary) touches() bool {
 
 // frozen makes plans that touch nodes wait for the end of a freeze.
 func (p Plan) frozen(f config.Period) (Verdict, error) {
-	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range, Periods: []config.Period{f}}
+	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: diag.RangeOf(f.Range), Periods: []config.Period{f}}
 	if p.Now.IsZero() || !p.Summary().touches() {
 		return v, nil
 	}
@@ -218,7 +218,7 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if len(g.Windows) == 0 {
 		return nil, nil
 	}
-	v := Verdict{Guard: ChangeWindow, Status: Passed, Source: g.Windows[0].Range, Periods: g.Windows}
+	v := Verdict{Guard: ChangeWindow, Status: Passed, Source: diag.RangeOf(g.Windows[0].Range), Periods: g.Windows}
 	if p.Now.IsZero() || !p.Summary().touches() {
 		return []Verdict{v}, nil
 	}
@@ -262,7 +262,7 @@ func (p Plan) setTimes(verdicts []Verdict) error {
 	}
 	for i := range verdicts {
 		if verdicts[i].Status == Waiting {
-			verdicts[i].Until = opens
+			verdicts[i].Until = opens.UTC()
 		}
 	}
 	for _, c := range p.Changes {

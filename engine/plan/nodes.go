@@ -80,7 +80,7 @@ func (im Impact) Exact() bool { return len(im.Moves) > 0 && im.Removable == len(
 // Hold is something that keeps a node from being replaced.
 type Hold struct {
 	Reason HoldReason `json:"reason"`
-	Object string     `json:"object"` // namespace and name; a sentence for NoRoom and HeldAsLoop
+	Object string     `json:"object" doc:"What blocks the nodes; a sentence for limits."` // for HeldAsLoop, too
 	// Workload is the controller of the pod that holds the node, such as Deployment shop/web; "" if there is none.
 	Workload string `json:"-"`
 }
@@ -100,7 +100,7 @@ const (
 // Held is a hold with the rolled nodes that it blocks.
 type Held struct {
 	Hold
-	Nodes int
+	Nodes int      `json:"nodes" doc:"How many nodes it blocks."`
 	On    []string `json:"-"` // names of the nodes; nil if unknown
 }
 

@@ -13,14 +13,14 @@ import (
 
 // Pace is when nodes of a pool can be replaced: when the change is applied, and the budgets allow it.
 type Pace struct {
-	Now     int       // nodes that may be disrupted now
-	Wave    int       // nodes at a time when the budgets next allow a disruption; 0 without a cluster
-	Waves   int       // batches until all nodes are replaced; 0 if never, or if they are not counted
-	Next    time.Time // when the budgets next allow a disruption; zero: now, or never
-	Never   bool      // no disruption within a year
-	Closed  []string  // the budgets that allow none now: 0 at "0 9 * * mon-fri" for 8h
-	Windows []Window  // of the next week, in order and without gaps
-	Waits   bool      // the change is not applied now, because of a freeze or a window
+	Now     int          `json:"allowed_now" doc:"Nodes that may be disrupted now. Without a cluster, 1 means at least one."`
+	Wave    int          `json:"per_wave" doc:"Nodes at a time when the budgets next allow disruptions; 0 without a cluster."`
+	Waves   int          `json:"waves" doc:"Batches until all nodes are replaced; 0 if they never are, or were not counted."`
+	Next    time.Time    `json:"next_window,omitzero" doc:"When the budgets next allow a disruption, if they allow none now."`
+	Never   bool         `json:"never" doc:"The budgets allow no disruption within a year."`
+	Closed  List[string] `json:"closed_by" doc:"The budgets that allow no disruption now."` // 0 at "0 9 * * mon-fri" for 8h
+	Windows List[Window] `json:"windows" doc:"The next week, without gaps."`
+	Waits   bool         `json:"waits,omitempty" doc:"-"` // the change is not applied now, because of a freeze or a window
 
 	nodes, leaving, rolled int // as given
 	always                 int // nodes that budgets without a schedule allow
@@ -29,8 +29,9 @@ type Pace struct {
 
 // Window is a span in which the budgets allow the same number of disruptions.
 type Window struct {
-	From, Until time.Time
-	Nodes       int
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+	Nodes int       `json:"nodes" doc:"Nodes that may be disrupted at a time. Without a cluster, 1 means at least one."`
 }
 
 const (

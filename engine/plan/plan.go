@@ -12,9 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -80,11 +79,14 @@ type Plan struct {
 
 // Revision names one side of a comparison.
 type Revision struct {
-	Kind  string    // git, dir, live, snapshot or plan
-	Ref   string    // a commit, a path, a file name, or a context and its server
-	Why   string    // why it was chosen, to follow the name; "" if the user named it
-	Taken time.Time // when the cluster was read, for a snapshot
+	Kind  string    `json:"kind" doc:"git, dir, live, snapshot or plan."`
+	Ref   string    `json:"ref,omitempty" doc:"A commit, a path, or a context and its server."`
+	Why   string    `json:"why,omitempty" doc:"Why this revision was chosen: the branch that it is the merge base with, and where the name of that branch comes from."`
+	Taken time.Time `json:"taken,omitzero" doc:"When the cluster was read, for a snapshot."`
 }
+
+// IsZero reports whether the revision is unknown.
+func (r Revision) IsZero() bool { return r.Kind == "" }
 
 // String names the revision for use in a sentence: commit 1f2c3d4.
 func (r Revision) String() string {
@@ -116,8 +118,8 @@ type Change struct {
 	Kind       string
 	Namespace  string // "" for most kinds
 	Name       string
-	UID        string    // of the object in the cluster; "" if there is none, or no cluster was read
-	Source     hcl.Range // of the block
+	UID        string     // of the object in the cluster; "" if there is none, or no cluster was read
+	Source     diag.Range // of the block
 	Action     Action
 	// Old and New are the stored object without the fields that the API server and controllers add; nil if there is
 	// none.
@@ -194,17 +196,16 @@ func (d Drift) Key() manifest.Key {
 
 // Verdict is the result of evaluating a guard or a policy.
 type Verdict struct {
-	Guard  string // such as max_deleted_pools, or policy.NAME
-	Addr   string // of its object; "" for the whole plan
-	Status Status
-	Limit  string // as written; "" if it is not an amount
-	Actual string // the value of the plan
-	Detail string // a sentence
-	// Permission lifts a guard that is Blocked: GUARD:ADDRESS.
-	Permission string
-	Until      time.Time // for Waiting: when the plan can be applied; zero: never
-	Source     hcl.Range // unknown in the controller
-	Default    bool      // the guard applies because the directory has no guards block
+	Guard      string     `json:"id" doc:"Such as max_deleted_pools, or policy.NAME."`
+	Addr       string     `json:"address,omitempty" doc:"The address that the verdict is about; absent for the whole plan."`
+	Status     Status     `json:"status" doc:"blocked: the plan is refused. allowed: it would be blocked, and a permission allows it. unknown: not checked, because it counts nodes and no cluster was read. waiting: the plan has to wait until a time."`
+	Limit      string     `json:"limit,omitempty" doc:"The limit of the guard."`
+	Actual     string     `json:"actual,omitempty" doc:"The actual value of the plan."`
+	Detail     string     `json:"detail,omitempty"` // a sentence
+	Until      time.Time  `json:"until,omitzero" doc:"When a waiting plan can be applied; absent if never."`
+	Permission string     `json:"permission,omitempty" doc:"The value of --allow that lifts the guard."`
+	Source     diag.Range `json:"source,omitzero"`           // unknown in the controller
+	Default    bool       `json:"default,omitempty" doc:"-"` // the guard applies because the directory has no guards block
 	// Periods are the freeze, or the windows, of the guard.
 	Periods []config.Period `json:"-"`
 }
@@ -255,27 +256,34 @@ var gravity = map[Effect]int{None: 0, InPlace: 1, MayRemove: 2, Roll: 3, DeleteN
 
 // Field is one changed field.
 type Field struct {
-	Path    string // such as spec.template.spec.requirements[kubernetes.io/arch]
-	Before  any    // nil if there was none; JSON-shaped
-	After   any    // nil if there is none
-	Effect  Effect
-	Partial bool      // of a Roll: only nodes that do not match any more
-	Source  hcl.Range // in the head; empty if the field is removed
-	Owners  []string  // field managers of the live field, sorted; none if no cluster was read
+	Path    string     `json:"path" doc:"Such as spec.limits.cpu. An element of a list is named by its key: spec.template.spec.requirements[kubernetes.io/arch]."`
+	Before  any        `json:"before" doc:"Null if there was no value."` // JSON-shaped
+	After   any        `json:"after" doc:"Null if there is no value."`
+	Effect  Effect     `json:"effect" doc:"roll: nodes are replaced, within the disruption budgets. may_remove_nodes: Karpenter may remove or replace matching nodes within the disruption budgets, sooner than before, more at a time, or for other reasons. in_place: the change takes effect immediately and every node stays. delete_nodes: nodes are deleted immediately, regardless of budgets. none: no controller acts on the field."`
+	Partial bool       `json:"partial,omitempty" doc:"For the effect roll: only nodes that no longer match are replaced."`
+	Source  diag.Range `json:"source,omitzero"` // in the head; zero if the field is removed
+	Owners  []string   `json:"owners,omitempty" doc:"The field managers of the live field."`
 }
 
 // Summary counts the effects of a plan.
 type Summary struct {
-	Create, Update, Delete, Move, Forget int
-	NodesRolled, NodesDeleted            Count
-	NodesDrained                         Count // of draining pools
-	NodesRemovable                       Count // others that Karpenter may remove or replace
-	Conflicts                            int   // fields because of which an apply is refused
-	// The addresses of pools whose nodes roll, are deleted immediately, drain before the pool is deleted, or may be
-	// removed. Removable has a node class, an overlay or a buffer if its pools are unknown.
-	Rolled, Deleted, Condemned, Removable []string
-	Unseen                                []string // those of Removable whose pools are unknown
-	Exact                                 bool     // NodesRemovable are those that Karpenter moves, not the most that it may
+	Create         int          `json:"add"`
+	Update         int          `json:"change"`
+	Delete         int          `json:"destroy"`
+	Move           int          `json:"move"`
+	Forget         int          `json:"forget" doc:"Objects that stay unchanged and are no longer managed."`
+	NodesRolled    Count        `json:"nodes_rolled" doc:"Null if such pools exist and no cluster was read."`
+	NodesDeleted   Count        `json:"nodes_deleted" doc:"Null if such pools exist and no cluster was read."`
+	NodesDrained   Count        `json:"nodes_drained" doc:"Nodes of draining pools; null if such pools exist and no cluster was read."`
+	NodesRemovable Count        `json:"nodes_removable" doc:"Other nodes that Karpenter may remove or replace because of the change; null if such pools exist and no cluster was read."`
+	Rolled         List[string] `json:"pools_rolled" doc:"The addresses of pools whose nodes are replaced."`
+	Deleted        List[string] `json:"pools_deleted" doc:"The addresses of pools whose nodes are deleted immediately."`
+	Condemned      List[string] `json:"pools_condemned" doc:"The addresses of pools that drain their nodes and are then deleted."`
+	Removable      List[string] `json:"pools_removable" doc:"The addresses of pools whose nodes Karpenter may remove because of the change. If the pools are unknown, the address of the node class, overlay or buffer."`
+	Conflicts      int          `json:"conflicts" doc:"Number of fields that others have set to other values. An apply is refused."`
+	Refused        bool         `json:"refused" doc:"Whether a guard or policy blocks the plan."`
+	Unseen         []string     `json:"-"` // those of Removable whose pools are unknown
+	Exact          bool         `json:"-"` // NodesRemovable are those that Karpenter moves, not the most that it may
 
 	idle []string // those of Rolled that have no node to replace
 }
@@ -299,13 +307,8 @@ func (c Count) String() string {
 	return fmt.Sprint(c.Nodes)
 }
 
-// Number returns the number; nil if unknown.
-func (c Count) Number() *int {
-	if !c.Known {
-		return nil
-	}
-	return &c.Nodes
-}
+// MarshalJSON writes the number; null if unknown.
+func (c Count) MarshalJSON() ([]byte, error) { return []byte(cmp.Or(c.String(), "null")), nil }
 
 // Some reports whether the number is, or may be, more than zero.
 func (c Count) Some() bool { return !c.Known || c.Nodes > 0 }
@@ -355,7 +358,9 @@ func (c Change) rolls() bool {
 // Summary counts the changes.
 func (p Plan) Summary() Summary {
 	none := Count{Known: !p.Incomplete}
-	s := Summary{NodesRolled: none, NodesDeleted: none, NodesDrained: none, NodesRemovable: none, Exact: true}
+	s := Summary{
+		NodesRolled: none, NodesDeleted: none, NodesDrained: none, NodesRemovable: none, Exact: true, Refused: p.Refused(),
+	}
 	for _, c := range p.Changes {
 		switch c.Action {
 		case Create:

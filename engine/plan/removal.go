@@ -36,11 +36,12 @@ func NextRemoval(pool map[string]any, nodes int) RemovalStage {
 	return RemoveAtOnce
 }
 
-// Removal is what the annotation of a draining NodePool records.
+// Removal is what the annotation of a draining NodePool records, and the expected end.
 type Removal struct {
-	Since time.Time
-	Nodes int    // at that time
-	Limit string // its previous limit of nodes; "" for none
+	Since   time.Time `json:"since,omitzero"`
+	Nodes   int       `json:"nodes" doc:"Nodes of the pool at that time."`
+	Soonest time.Time `json:"soonest_end,omitzero" doc:"The earliest time at which the budgets allow the last node to drain; absent if that is not within a week."`
+	Limit   string    `json:"-"` // its previous limit of nodes; "" for none
 }
 
 // ReadRemoval reads the removal annotation of a NodePool. If its text cannot be read, the pool is still draining,

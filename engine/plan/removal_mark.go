@@ -29,7 +29,7 @@ func MarkRemoval(live map[string]any, nodes []Node, now time.Time) (map[string]a
 	annotations := manifest.Ensure(pool, "metadata", "annotations")
 	if s, _ := ReadRemoval(live); s.Since.IsZero() {
 		limit, _ := manifest.Lookup(pool, "spec", "limits", "nodes")
-		annotations[schemas.AnnotationRemoval] = Removal{now, len(nodes), textOf(limit)}.String()
+		annotations[schemas.AnnotationRemoval] = Removal{Since: now, Nodes: len(nodes), Limit: textOf(limit)}.String()
 	}
 	typed, err := manifest.As[karpv1.NodePool](pool)
 	if err != nil {

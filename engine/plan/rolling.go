@@ -7,16 +7,15 @@ import (
 
 // Rolling is how far the nodes of a pool match the pool and its class.
 type Rolling struct {
-	Addr, Pool string // the address of the block, and the name of the NodePool
-	Of         int    // nodes of the pool
-	Outdated   int    // still to be replaced
-	Joining    int    // others that have not joined yet
-	// The removal of a draining pool; nil for others.
-	Condemned *Removal
+	Addr      string   `json:"address"`
+	Pool      string   `json:"name" doc:"Of the NodePool."`
+	Of        int      `json:"of" doc:"Nodes of the pool."`
+	Outdated  int      `json:"outdated" doc:"Nodes that are still to be replaced."`
+	Joining   int      `json:"joining" doc:"Machines that have not joined the cluster yet."`
+	Condemned *Removal `json:"condemned,omitempty" doc:"The removal of a pool that is no longer declared: it drains its nodes and is then deleted."`
 	// Pace is when the budgets allow the rest; nil if nothing is left, or the time is unknown.
-	Pace *Pace
-	// Holds keep outdated nodes from being replaced, most nodes first.
-	Holds []Held
+	Pace  *Pace  `json:"budget,omitempty"`
+	Holds []Held `json:"holds,omitempty" doc:"What keeps nodes from being replaced."` // most nodes first
 }
 
 // Good returns how many nodes match and have joined.
@@ -45,7 +44,9 @@ func Rolls(s State) ([]Rolling, error) {
 			Pace: im.Pace, Holds: im.Holds,
 		}
 		if removal, draining := ReadRemoval(o.Defaulted); draining {
-			r.Condemned = &removal
+			if r.Condemned = &removal; r.Pace != nil {
+				removal.Soonest = r.Pace.Soonest(r.Of)
+			}
 		}
 		rolling = append(rolling, r)
 	}

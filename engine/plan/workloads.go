@@ -13,24 +13,24 @@ import (
 
 // Workloads are the pods on both sides of a change. Each side is simulated in an empty cluster.
 type Workloads struct {
-	Before, After Placed
-	PlanTypes     []PlanType // by pool
-	// Lost are the pods that have a node before the change and none after it.
-	Lost  []Lost
-	Notes []string // what was not simulated
-	// Missing is why the number of Lost pods is unknown; empty if it is known.
-	Missing []string
+	Pods      int            `json:"pods" doc:"Simulated pods. Each side is simulated in an empty cluster."`
+	Before    Placed         `json:"before"`
+	After     Placed         `json:"after"`
+	PlanTypes List[PlanType] `json:"plan_types" doc:"The nodes on both sides, by pool and plan type."`
+	Lost      List[Lost]     `json:"newly_unschedulable" doc:"Pods that have a node before the change and none after it."`
+	Notes     List[string]   `json:"notes" doc:"What was not simulated."`
+	Missing   []string       `json:"missing,omitempty" doc:"Sources of pods that could not be read. The numbers leave their pods out."`
 }
 
 // Placed is the result of one side.
 type Placed struct {
-	Pods          int // with a node
-	Unschedulable int // pods without a node
-	Nodes         int
-	Monthly       catalog.Money // cost of the nodes
-	Buffers       catalog.Money // cost of the nodes that only buffers use
+	Pods          int           `json:"pods" doc:"Pods with a node."`
+	Unschedulable int           `json:"unschedulable" doc:"Pods without a node."`
+	Nodes         int           `json:"nodes"`
+	Monthly       Amount        `json:"monthly" doc:"The monthly cost of the nodes, in US dollars."`
+	Buffers       catalog.Money `json:"-"` // cost of the nodes that only buffers use
 	// BuffersUnknown is why Buffers is not known; "" if it is.
-	BuffersUnknown string
+	BuffersUnknown string `json:"-"`
 }
 
 // Plus returns the sum of two.
@@ -43,22 +43,31 @@ func (p Placed) Plus(q Placed) Placed {
 
 // PlanType is the nodes of a pool with one plan type, on both sides.
 type PlanType struct {
-	Pool, Name    string
-	Before, After Placed
+	Pool   string `json:"pool" doc:"The name of the NodePool."`
+	Name   string `json:"plan_type"`
+	Before OnType `json:"before"`
+	After  OnType `json:"after"`
+}
+
+// OnType is the pods on the nodes of one plan type.
+type OnType struct {
+	Pods    int    `json:"pods"`
+	Nodes   int    `json:"nodes"`
+	Monthly Amount `json:"monthly"`
 }
 
 // Lost is the pods of a workload that become unschedulable.
 type Lost struct {
-	Workload string // such as Deployment web/api
-	Pods     int
-	Reasons  []PoolReason
+	Workload string           `json:"workload" doc:"Such as Deployment web/api."`
+	Pods     int              `json:"pods"`
+	Reasons  List[PoolReason] `json:"reasons"`
 }
 
-// PoolReason is a sentence on why a pool has no node for a pod. Pool is "" if the reason is the same for all pools.
-type PoolReason struct{ Pool, Text string }
-
-// Asked counts the simulated pods.
-func (w Workloads) Asked() int { return w.After.Pods + w.After.Unschedulable }
+// PoolReason is a sentence on why a pool has no node for a pod.
+type PoolReason struct {
+	Pool string `json:"pool,omitempty" doc:"The name of the NodePool; absent if the reason is the same for all pools."`
+	Text string `json:"text"`
+}
 
 // LostPods counts the pods that become unschedulable.
 func (w Workloads) LostPods() (n int) {
@@ -77,7 +86,7 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 	}
 	v := Verdict{
 		Guard: MaxUnschedulablePods, Status: Passed, Default: g.Default, Limit: fmt.Sprint(most),
-		Source: g.Origins.Find(MaxUnschedulablePods).Range,
+		Source: diag.RangeOf(g.Origins.Find(MaxUnschedulablePods).Range),
 	}
 	switch {
 	case p.Workloads != nil:

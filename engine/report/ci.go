@@ -74,7 +74,7 @@ func simulatedEffect(w *plan.Workloads) (costDelta, lost string) {
 	if w == nil || len(w.Missing) > 0 {
 		return "", ""
 	}
-	return Dollars(w.After.Monthly - w.Before.Monthly), fmt.Sprint(w.LostPods())
+	return (w.After.Monthly - w.Before.Monthly).String(), fmt.Sprint(w.LostPods())
 }
 
 // costDelta is by how much the maximum cost of all pools changes; "" if it has no limit or is unknown.
@@ -82,7 +82,7 @@ func costDelta(r Report) string {
 	if !r.Before.Ceiling.Known() || !r.After.Ceiling.Known() {
 		return ""
 	}
-	return Dollars(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly)
+	return plan.Amount(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly).String()
 }
 
 // GitLabCodeQuality writes the findings for

@@ -14,7 +14,7 @@ func TestDollarsAreRoundedToCents(t *testing.T) {
 		0: "0.00", catalog.Dollar: "1.00", catalog.Dollar / 200: "0.01", catalog.Dollar/200 - 1: "0.00",
 		-12*catalog.Dollar - catalog.Dollar/2: "-12.50",
 	} {
-		if got := Dollars(money); got != want {
+		if got := plan.Amount(money).String(); got != want {
 			t.Errorf("%d is written %s, want %s", money, got, want)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
@@ -40,10 +38,10 @@ func reviewFindings(r Report) (list []diag.Diagnostic) {
 			text += " " + plainText(d.Detail)
 		}
 		list = append(list, newFinding("warning", drifting, "Set by another owner in the cluster",
-			text, hcl.Range{}, d.Drift.Addr, d.Drift.Path))
+			text, diag.Range{}, d.Drift.Addr, d.Drift.Path))
 	}
 	for _, text := range r.Notes {
-		list = append(list, newFinding("warning", notChecked, "Could not be checked", plainText(text), hcl.Range{}, "", text))
+		list = append(list, newFinding("warning", notChecked, "Could not be checked", plainText(text), diag.Range{}, "", text))
 	}
 	slices.SortStableFunc(list, func(a, b diag.Diagnostic) int { return severityRank(a) - severityRank(b) })
 	return list
@@ -63,12 +61,12 @@ func severityRank(f diag.Diagnostic) int {
 	return 4
 }
 
-func newFinding(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) diag.Diagnostic {
+func newFinding(severity, rule, summary, text string, place diag.Range, addr string, key ...string) diag.Diagnostic {
 	f := diag.Diagnostic{
 		Severity: severity, Rule: rule, Summary: summary, Detail: text, Key: strings.Join(append(key, addr), "\x00"),
 	}
-	if place.Filename != "" {
-		f.Range = diag.RangeOf(place)
+	if !place.IsZero() {
+		f.Range = &place
 	}
 	return f
 }
@@ -105,7 +103,7 @@ func ofEntry(e entryView) (list []diag.Diagnostic) {
 		list = append(list, newFinding("warning", deletesNodes, "Nodes are deleted", text+".", c.Source, c.Addr))
 	case plan.Roll, plan.MayRemove:
 		place := c.Source
-		does := func(f plan.Field) bool { return f.Effect == c.Effect && f.Source.Filename != "" }
+		does := func(f plan.Field) bool { return f.Effect == c.Effect && !f.Source.IsZero() }
 		if i := slices.IndexFunc(c.Fields, does); i >= 0 {
 			place = c.Fields[i].Source
 		}

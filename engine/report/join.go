@@ -94,7 +94,7 @@ func (r *Report) addWorkloads(part Report, in func(string) string) {
 		r.Workloads = &plan.Workloads{}
 	}
 	sum, w := r.Workloads, part.Workloads
-	sum.Before, sum.After = sum.Before.Plus(w.Before), sum.After.Plus(w.After)
+	sum.Pods, sum.Before, sum.After = sum.Pods+w.Pods, sum.Before.Plus(w.Before), sum.After.Plus(w.After)
 	for _, t := range w.PlanTypes {
 		t.Pool = in(t.Pool)
 		sum.PlanTypes = append(sum.PlanTypes, t)

@@ -24,8 +24,8 @@ func money(dollars int) *catalog.Money {
 	return &m
 }
 
-func lineIn(file string, n int) hcl.Range {
-	return hcl.Range{Filename: file, Start: hcl.Pos{Line: n, Column: 3}, End: hcl.Pos{Line: n, Column: 20}}
+func lineIn(file string, n int) diag.Range {
+	return diag.Range{Filename: file, Start: diag.Pos{Line: n, Column: 3}, End: diag.Pos{Line: n, Column: 20}}
 }
 
 func nodePool(name string, spec map[string]any) map[string]any {
@@ -133,11 +133,12 @@ func rich() Report {
 			Before: *bounds(96, 4320), After: plan.Cost{Floor: 350 * catalog.Dollar, Ceiling: plan.Ceiling{Monthly: 5088 * catalog.Dollar, Unlimited: true}}, Current: money(1488),
 			Notes: []string{"The PodDisruptionBudgets of the namespace ops may not be read."},
 			Workloads: &plan.Workloads{
-				Before: plan.Placed{Pods: 43, Unschedulable: 2, Nodes: 5, Monthly: 960 * catalog.Dollar},
-				After:  plan.Placed{Pods: 26, Unschedulable: 19, Nodes: 8, Monthly: 360 * catalog.Dollar},
+				Pods:   45,
+				Before: plan.Placed{Pods: 43, Unschedulable: 2, Nodes: 5, Monthly: plan.Amount(960 * catalog.Dollar)},
+				After:  plan.Placed{Pods: 26, Unschedulable: 19, Nodes: 8, Monthly: plan.Amount(360 * catalog.Dollar)},
 				PlanTypes: []plan.PlanType{
-					{Pool: "batch", Name: "g6-standard-8", Before: plan.Placed{Pods: 43, Nodes: 5, Monthly: 960 * catalog.Dollar}},
-					{Pool: "general", Name: "g6-standard-4", After: plan.Placed{Pods: 26, Nodes: 8, Monthly: 360 * catalog.Dollar}},
+					{Pool: "batch", Name: "g6-standard-8", Before: plan.OnType{Pods: 43, Nodes: 5, Monthly: plan.Amount(960 * catalog.Dollar)}},
+					{Pool: "general", Name: "g6-standard-4", After: plan.OnType{Pods: 26, Nodes: 8, Monthly: plan.Amount(360 * catalog.Dollar)}},
 				},
 				Lost: []plan.Lost{
 					{Workload: "Deployment web/api", Pods: 17, Reasons: []plan.PoolReason{
@@ -203,8 +204,8 @@ func moved() Report {
 		Source: lineIn("main.lke.hcl", 8), Action: plan.Keep, Effect: plan.MayRemove, Loosens: true, Because: []string{"pool.cheap"},
 		Old: nodePool("web", map[string]any{}), New: nodePool("web", map[string]any{}), Before: bounds(0, 960), After: bounds(0, 960), Current: money(144),
 		Impact: &plan.Impact{Known: true, Of: 3, Removable: 2, Moves: []plan.Move{
-			{Node: "web-1", NodeName: "lke1-1", Pool: "web", Plan: "g6-dedicated-4", To: []string{"cheap g6-standard-2"}, Pods: 3, Saves: 48 * catalog.Dollar},
-			{Node: "web-2", NodeName: "lke1-2", Pool: "web", Plan: "g6-dedicated-4", Pods: 1, Saves: 72 * catalog.Dollar},
+			{Node: "web-1", NodeName: "lke1-1", Pool: "web", Plan: "g6-dedicated-4", To: []string{"cheap g6-standard-2"}, Pods: 3, Saves: plan.Amount(48 * catalog.Dollar)},
+			{Node: "web-2", NodeName: "lke1-2", Pool: "web", Plan: "g6-dedicated-4", Pods: 1, Saves: plan.Amount(72 * catalog.Dollar)},
 		}},
 	}}
 	r.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Blocked, Limit: "0", Source: lineIn("guards.lke.hcl", 2),
@@ -242,7 +243,8 @@ func fleet(n int, value string) Report {
 // hostile is a plan in which each text that anybody may have chosen is the given
 // one.
 func hostile(text string) Report {
-	at := lineIn(text, 3)
+	subject := hcl.Range{Filename: text, Start: hcl.Pos{Line: 3, Column: 3}, End: hcl.Pos{Line: 3, Column: 20}}
+	at := diag.RangeOf(subject)
 	return Report{
 		Plan: plan.Plan{
 			Base: plan.Revision{Kind: "git", Ref: text}, Head: plan.Revision{Kind: "dir", Ref: text}, Now: friday,
@@ -273,7 +275,7 @@ func hostile(text string) Report {
 				Notes:     []string{text},
 			},
 		},
-		Diagnostics: diag.New(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: text, Detail: text, Subject: &at}}, nil),
+		Diagnostics: diag.New(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: text, Detail: text, Subject: &subject}}, nil),
 		Digest:      text,
 	}
 }

@@ -38,7 +38,9 @@ func (s schema) of(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[time.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}
-	case reflect.TypeFor[amount]():
+	case reflect.TypeFor[plan.Count]():
+		return map[string]any{"anyOf": []any{map[string]any{"type": "integer"}, map[string]any{"type": "null"}}}
+	case reflect.TypeFor[amount](), reflect.TypeFor[plan.Amount]():
 		return map[string]any{"type": "string", "pattern": `^(-?[0-9]+\.[0-9]{2}|` + string(unlimited+"|"+unknown) + `)$`}
 	}
 	switch t.Kind() {
@@ -48,7 +50,10 @@ func (s schema) of(t reflect.Type) map[string]any {
 		if t.NumField() == 0 {
 			return map[string]any{"type": "object", "additionalProperties": false}
 		}
-		name := strings.ToLower(t.Name()[:1]) + t.Name()[1:]
+		name := names[t]
+		if name == "" {
+			name = strings.ToLower(t.Name()[:1]) + t.Name()[1:]
+		}
 		if _, done := s[name]; !done {
 			s[name] = nil // types may contain themselves
 			s[name] = s.structure(t)
@@ -73,11 +78,11 @@ func (s schema) structure(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || f.Anonymous || name == "-" {
+		if !f.IsExported() || f.Anonymous || name == "-" || f.Tag.Get("doc") == "-" {
 			continue
 		}
 		property := s.of(f.Type)
-		if options != "omitempty" {
+		if options == "" {
 			required = append(required, name)
 			if f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Map {
 				property = map[string]any{"anyOf": []any{property, map[string]any{"type": "null"}}}
@@ -91,6 +96,12 @@ func (s schema) structure(t reflect.Type) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": properties, "required": required, "additionalProperties": false,
 	}
+}
+
+// names are the definitions that are not named after their types.
+var names = map[reflect.Type]string{
+	reflect.TypeFor[plan.Verdict](): "guard", reflect.TypeFor[plan.Pace](): "budgetReport", reflect.TypeFor[plan.Held](): "hold",
+	reflect.TypeFor[plan.Move](): "nodeMove",
 }
 
 // values are the possible values of the string types of a plan.

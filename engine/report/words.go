@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
@@ -390,8 +388,8 @@ func (v escaper) progress(r plan.Rolling) string {
 		parts = append(parts, fmt.Sprintf("draining: %d of %d nodes are left; the pool is deleted after the last one",
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
-		if r.Pace != nil && !r.Pace.Soonest(r.Of).IsZero() {
-			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+clockText(r.Pace.Soonest(r.Of)))
+		if soonest := r.Condemned.Soonest; !soonest.IsZero() {
+			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+clockText(soonest))
 		}
 	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
@@ -558,8 +556,8 @@ func changeAddresses(changes []plan.Change) []string {
 }
 
 // sourcePlace returns a place in the source, as FILE:LINE; "" if it is unknown. Path is that of Options.
-func sourcePlace(r hcl.Range, path func(string) string) string {
-	if r.Filename == "" {
+func sourcePlace(r diag.Range, path func(string) string) string {
+	if r.IsZero() {
 		return ""
 	}
 	if path != nil {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
@@ -44,15 +42,15 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 		return nil
 	}
 	verb := "get"
-	if w.Asked() == 1 {
+	if w.Pods == 1 {
 		verb = "gets"
 	}
-	view := &workloadView{Title: fmt.Sprintf("%s in an empty cluster %s %s, %s a month", diag.Counted(w.Asked(), "pod"), verb,
-		workloadCounts(w.Before.Nodes, w.After.Nodes, "node"), workloadMoney(w.Before, w.After))}
+	view := &workloadView{Title: fmt.Sprintf("%s in an empty cluster %s %s, %s a month", diag.Counted(w.Pods, "pod"), verb,
+		workloadCounts(w.Before.Nodes, w.After.Nodes, "node"), workloadMoney(w.Before.Monthly, w.After.Monthly))}
 	for _, t := range w.PlanTypes {
 		view.Types = append(view.Types, workloadRow{
 			t, bothSides(fmt.Sprint(t.Before.Nodes), fmt.Sprint(t.After.Nodes)),
-			bothSides(fmt.Sprint(t.Before.Pods), fmt.Sprint(t.After.Pods)), workloadMoney(t.Before, t.After),
+			bothSides(fmt.Sprint(t.Before.Pods), fmt.Sprint(t.After.Pods)), workloadMoney(t.Before.Monthly, t.After.Monthly),
 		})
 	}
 	for _, l := range w.Lost[:min(len(w.Lost), named)] {
@@ -116,9 +114,7 @@ func workloadCounts(before, after int, noun string) string {
 	return fmt.Sprint(before, " → ", diag.Counted(after, noun))
 }
 
-func workloadMoney(before, after plan.Placed) string {
-	return bothSides(before.Monthly.Text(), after.Monthly.Text())
-}
+func workloadMoney(before, after plan.Amount) string { return bothSides(before.Text(), after.Text()) }
 
 // workloads writes a section about pods.
 func (p *text) workloads(w *workloadView) {
@@ -209,8 +205,8 @@ func lostPods(r Report) (list []diag.Diagnostic) {
 	if !slices.ContainsFunc(r.Verdicts, judged) || slices.Contains(r.refusing(), plan.MaxUnschedulablePods) {
 		severity = "error"
 	}
-	var place hcl.Range
-	isPool := func(c plan.Change) bool { return c.Kind == "NodePool" && c.Source.Filename != "" }
+	var place diag.Range
+	isPool := func(c plan.Change) bool { return c.Kind == "NodePool" && !c.Source.IsZero() }
 	if i := slices.IndexFunc(r.Changes, isPool); i >= 0 {
 		place = r.Changes[i].Source
 	}

@@ -128,7 +128,9 @@ func monthlyDollars(c simulate.Cost) string { return c.Monthly.Text() }
 
 // Workloads returns the simulation of both sides of a change as a part of the plan.
 func Workloads(r simulate.Report) plan.Workloads {
-	w := plan.Workloads{After: totalPlaced(r.Head), Before: totalPlaced(*r.Before), Notes: r.Head.Notes}
+	w := plan.Workloads{
+		Pods: r.Head.Placed + r.Head.Refused, After: totalPlaced(r.Head), Before: totalPlaced(*r.Before), Notes: r.Head.Notes,
+	}
 	at := map[[2]string]int{}
 	on := func(p simulate.Plan) *plan.PlanType {
 		key := [2]string{p.Pool, p.Plan}
@@ -154,12 +156,12 @@ func Workloads(r simulate.Report) plan.Workloads {
 }
 
 func totalPlaced(r simulate.Result) plan.Placed {
-	return plan.Placed{Pods: r.Placed, Unschedulable: r.Refused, Nodes: len(r.Nodes), Monthly: r.Total.Monthly,
+	return plan.Placed{Pods: r.Placed, Unschedulable: r.Refused, Nodes: len(r.Nodes), Monthly: plan.Amount(r.Total.Monthly),
 		Buffers: r.Spare.Cost.Monthly, BuffersUnknown: r.Spare.Unknown}
 }
 
-func placedPlan(p simulate.Plan) plan.Placed {
-	return plan.Placed{Pods: p.Pods, Nodes: p.Nodes, Monthly: p.Cost.Monthly}
+func placedPlan(p simulate.Plan) plan.OnType {
+	return plan.OnType{Pods: p.Pods, Nodes: p.Nodes, Monthly: plan.Amount(p.Cost.Monthly)}
 }
 
 // reasonsOf returns the distinct reasons why pods of a workload get no node.

@@ -29,11 +29,11 @@ type Key struct{ Kind, Namespace, Name string }
 // Conflict is a field that an apply would not change, because another manager has set it to another
 // value.
 type Conflict struct {
-	Path  string // such as spec.weight
-	Owner string // the field manager
+	Path  string `json:"path"` // such as spec.weight
+	Owner string `json:"owner" doc:"The field manager."`
 	// Holder is the name of the NodePlan that applies the whole object and would revert the change;
 	// "" if only the field is contested.
-	Holder string
+	Holder string `json:"holder,omitempty" doc:"The NodePlan that manages the whole object."`
 }
 
 // KeyOf returns the key of an object. Fields that the object does not set are empty.
