@@ -26,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 const applyHelp = `Compile and check a directory, show what an apply does to objects, nodes and
@@ -260,16 +261,16 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 			return err
 		}
 	}
-	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", diag.Counted(len(head.Objects), "object"),
+	sentence := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", text.Count(len(head.Objects), "object"),
 		a.counts[apply.Event(kube.Created)], a.counts[apply.Event(kube.Changed)], a.counts[apply.Event(kube.Unchanged)])
 	if n := a.counts[apply.Deleted]; n > 0 {
-		text += fmt.Sprintf(", %d deleted", n)
+		sentence += fmt.Sprintf(", %d deleted", n)
 	}
 	if n := len(found.Condemned); n > 0 && a.wait.Value != "rolled" {
-		text += fmt.Sprintf("; %s draining, apply with --prune again to delete each pool that has no nodes left",
-			diag.Counted(n, "pool"))
+		sentence += fmt.Sprintf("; %s draining, apply with --prune again to delete each pool that has no nodes left",
+			text.Count(n, "pool"))
 	}
-	fmt.Fprintf(a.env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
+	fmt.Fprintf(a.env.Stdout, "%s (%s)\n", sentence, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
 }
 

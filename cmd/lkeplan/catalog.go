@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 func newCatalog(env *env) *cobra.Command {
@@ -96,8 +96,8 @@ price, "lkeplan diff" lists it.`,
 			if err := files.Replace(file, snapshot); err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, "%s: %s, %s%s\n", file, diag.Counted(len(fresh.Plans()), "plan"),
-				diag.Counted(len(fresh.Regions()), "region"), fresh.Age())
+			fmt.Fprintf(env.Stdout, "%s: %s, %s%s\n", file, text.Count(len(fresh.Plans()), "plan"),
+				text.Count(len(fresh.Regions()), "region"), fresh.Age())
 			return nil
 		},
 	}

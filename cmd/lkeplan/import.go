@@ -30,6 +30,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
@@ -157,11 +158,11 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err := flags.Report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, flags.ErrReported) {
 		return err
 	}
-	for _, text := range imported.Dropped {
-		i.say("not imported: " + text)
+	for _, sentence := range imported.Dropped {
+		i.say("not imported: " + sentence)
 	}
-	for _, text := range imported.Commented {
-		i.say("COMMENTED OUT: " + text)
+	for _, sentence := range imported.Commented {
+		i.say("COMMENTED OUT: " + sentence)
 	}
 	for _, r := range imported.Remainder {
 		i.say("DIFFERS: " + r.String())
@@ -175,10 +176,10 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		fmt.Fprintln(i.env.Stderr, "The HCL has comments in place of the blocks above: correct the blocks, and uncomment them.")
 	default:
 		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
-			diag.Counted(len(imported.Blocks), "object"))
+			text.Count(len(imported.Blocks), "object"))
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(i.env.Stderr, "%s left out: see above.\n", diag.Counted(len(left), "object"))
+		fmt.Fprintf(i.env.Stderr, "%s left out: see above.\n", text.Count(len(left), "object"))
 	}
 	if len(left) > 0 || !imported.Exact() {
 		return flags.ErrReported

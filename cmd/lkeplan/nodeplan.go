@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 const nodePlanHelp = `A NodePlan is a Kubernetes object that names a directory in Git. The controller
@@ -201,7 +202,7 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	}
 	if a := np.Status.Approval; a != nil {
 		p.Paragraph(0, "Approved by %s for plan %s: %s, at most %s, until %s", a.By, a.PlanDigest, strings.Join(a.Guards, ", "),
-			diag.Counted(a.MaxNodes, "node"), formatTime(&a.Expires))
+			text.Count(a.MaxNodes, "node"), formatTime(&a.Expires))
 	}
 	writeRollout(p, np)
 	if len(np.Status.Pools) == 0 {
@@ -243,7 +244,7 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 			to.Words(4, field)
 		}
 		if c.FieldsLeftOut > 0 {
-			to.Line(4, "not shown: %s", diag.Counted(c.FieldsLeftOut, "field"))
+			to.Line(4, "not shown: %s", text.Count(c.FieldsLeftOut, "field"))
 		}
 	}
 	if n := len(p.Changes); n >= mostPlanned { // which objects are moved is not in the status, so the others cannot be counted
@@ -301,7 +302,7 @@ func formatTime(t *metav1.Time) string {
 	if t == nil || t.IsZero() {
 		return "-"
 	}
-	return t.UTC().Format("2006-01-02 15:04 UTC")
+	return text.Time(t.Time)
 }
 
 // momentText writes a time in a sentence.

@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 const nodePlanApproveHelp = `Approve the pending plan of a NodePlan (an object that applies commits in a
@@ -172,7 +173,7 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 	}
 	if a.nodes >= 0 && a.nodes < given.MaxNodes {
 		return given, fmt.Errorf("--max-nodes %d: the plan affects %s, and is not applied with an approval for fewer", a.nodes,
-			diag.Counted(given.MaxNodes, "node"))
+			text.Count(given.MaxNodes, "node"))
 	}
 	if a.nodes >= 0 {
 		given.MaxNodes = a.nodes
@@ -185,9 +186,9 @@ func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alp
 	p.Line(0, "NodePlan %s", nodeplan.Key(np))
 	writePlanOf(p, np)
 	p.Paragraph(0, "The approval permits what these guards refuse: %s.", strings.Join(a.Guards, ", "))
-	p.Paragraph(0, "It is for at most %s, until %s, in the name of %s.", diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
-	for _, text := range stillBlocks(np, a) {
-		p.Paragraph(0, "%s", text)
+	p.Paragraph(0, "It is for at most %s, until %s, in the name of %s.", text.Count(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
+	for _, sentence := range stillBlocks(np, a) {
+		p.Paragraph(0, "%s", sentence)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/render"
 	"github.com/lkeplan/lkeplan/engine/revision"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 const renderHelp = `Compile and check a directory, and print its Kubernetes objects. The same input
@@ -164,7 +165,7 @@ func (r *rendering) write(manifests []map[string]any) error {
 	case "dir":
 		written, deleted, err := render.Write(r.dir, manifests)
 		if err == nil {
-			fmt.Fprintf(r.env.Stdout, "%s: %s written, %d deleted\n", r.dir, diag.Counted(written, "file"), deleted)
+			fmt.Fprintf(r.env.Stdout, "%s: %s written, %d deleted\n", r.dir, text.Count(written, "file"), deleted)
 		}
 		return err
 	}

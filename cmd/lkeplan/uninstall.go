@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 const uninstallHelp = `Prepare a cluster for the removal of lkeplan. If you delete the controller
@@ -242,7 +243,7 @@ func writeHoldings(out io.Writer, h migrate.Holdings) {
 		nodes[claim.Labels["karpenter.sh/nodepool"]]++
 	}
 	for _, pool := range h.Pools {
-		fmt.Fprintf(out, "  NodePool %s, %s\n", pool.Name, diag.Counted(nodes[pool.Name], "node"))
+		fmt.Fprintf(out, "  NodePool %s, %s\n", pool.Name, text.Count(nodes[pool.Name], "node"))
 		delete(nodes, pool.Name)
 	}
 	gone := 0
@@ -250,7 +251,7 @@ func writeHoldings(out io.Writer, h migrate.Holdings) {
 		gone += n
 	}
 	if gone > 0 {
-		fmt.Fprintf(out, "  %s of pools that no longer exist\n", diag.Counted(gone, "node"))
+		fmt.Fprintf(out, "  %s of pools that no longer exist\n", text.Count(gone, "node"))
 	}
 	for _, np := range h.NodePlans {
 		fmt.Fprintf(out, "  NodePlan %s/%s\n", np.Namespace, np.Name)

@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/podsource"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 func newValidate(env *env) *cobra.Command {
@@ -214,9 +215,9 @@ func countObjects(compiled compile.Result) string {
 	}
 	var parts []string
 	for _, kind := range kinds {
-		parts = append(parts, diag.Counted(counts[kind], kind))
+		parts = append(parts, text.Count(counts[kind], kind))
 	}
-	return fmt.Sprintf("%s (%s)", diag.Counted(len(compiled.Objects), "object"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s (%s)", text.Count(len(compiled.Objects), "object"), strings.Join(parts, ", "))
 }
 
 // checkPods checks pods and pools together. Checked is text for people: how many pods, and
@@ -247,7 +248,7 @@ func checkPods(ctx context.Context, env *env, flags *podsource.Sources, access k
 		requested += w.Pods
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, ", with %s", diag.Counted(requested, "pod"))
+	fmt.Fprintf(&b, ", with %s", text.Count(requested, "pod"))
 	for _, s := range report.Skipped {
 		fmt.Fprintf(&b, "\nThe rule %q was not checked: %s.", s.Rule, s.Why)
 	}

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // A Diagnostic is one message. The JSON names are part of the command-line interface.
@@ -108,24 +110,12 @@ func Count(diags hcl.Diagnostics) string {
 	}
 	var parts []string
 	if n := counts[hcl.DiagError]; n > 0 {
-		parts = append(parts, Counted(n, "error"))
+		parts = append(parts, text.Count(n, "error"))
 	}
 	if n := counts[hcl.DiagWarning]; n > 0 {
-		parts = append(parts, Counted(n, "warning"))
+		parts = append(parts, text.Count(n, "warning"))
 	}
 	return strings.Join(parts, " and ")
-}
-
-// Counted returns a number of things in words: "1 node", "2 nodes". The plural takes an s, or es after an s.
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	plural := "s"
-	if strings.HasSuffix(noun, "s") {
-		plural = "es"
-	}
-	return fmt.Sprintf("%d %s%s", n, noun, plural)
 }
 
 // Visible escapes characters that control a terminal, change the order of text, or have no width.

@@ -36,7 +36,7 @@ func found(t *testing.T, part string) (*hcl.Diagnostic, map[string]*hcl.File) {
 		Subject: &at}, map[string]*hcl.File{"main.lke.hcl": file}
 }
 
-func text(t *testing.T, d *hcl.Diagnostic, files map[string]*hcl.File) string {
+func messageText(t *testing.T, d *hcl.Diagnostic, files map[string]*hcl.File) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := diag.Text(&out, diag.New(hcl.Diagnostics{d}, files), false); err != nil {
@@ -102,7 +102,7 @@ func TestText(t *testing.T) {
   It is bad.
 
 `
-	if diff := cmp.Diff(want, text(t, d, files)); diff != "" {
+	if diff := cmp.Diff(want, messageText(t, d, files)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -121,20 +121,20 @@ func TestHidden(t *testing.T) {
   A \u001b]0;title\u0007 and \u202e.
 
 `
-	if diff := cmp.Diff(want, text(t, d, files)); diff != "" {
+	if diff := cmp.Diff(want, messageText(t, d, files)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestTextWithoutSource(t *testing.T) {
 	d, _ := found(t, `"ü"`)
-	if got, want := text(t, d, nil), "Error: Bad\n\n  on main.lke.hcl:3\n\n  It is bad.\n\n"; got != want {
+	if got, want := messageText(t, d, nil), "Error: Bad\n\n  on main.lke.hcl:3\n\n  It is bad.\n\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	d.Severity, d.Subject, d.Detail = hcl.DiagWarning, nil, strings.Repeat("word ", 20)+"\n  lkeplan fmt\nDone."
 	want := "Warning: Bad\n\n  " + strings.TrimSpace(strings.Repeat("word ", 15)) +
 		"\n  word word word word word\n    lkeplan fmt\n  Done.\n\n"
-	if diff := cmp.Diff(want, text(t, d, nil)); diff != "" {
+	if diff := cmp.Diff(want, messageText(t, d, nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // A Page is text for people that can contain untrusted words: of tenants, kubelets, API servers,
@@ -114,31 +116,13 @@ func Cell(text string) string { return Harmless(strings.ReplaceAll(OneLine(text)
 
 // Columns aligns rows, some columns at the right. Each row is one line.
 func Columns(rows [][]string, right ...int) []string {
-	widths := []int{}
 	shown := make([][]string, len(rows))
 	for i, row := range rows {
-		for j, cell := range row {
-			cell = Cell(Shorten(cell, mostWords))
-			shown[i] = append(shown[i], cell)
-			if j == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
+		for _, cell := range row {
+			shown[i] = append(shown[i], Cell(Shorten(cell, mostWords)))
 		}
 	}
-	lines := make([]string, len(rows))
-	for i, row := range shown {
-		var b strings.Builder
-		for j, cell := range row {
-			padding := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
-			if slices.Contains(right, j) {
-				cell, padding = padding+cell, ""
-			}
-			b.WriteString(cell + padding + "  ")
-		}
-		lines[i] = strings.TrimRight(b.String(), " ")
-	}
-	return lines
+	return text.Columns(shown, right...)
 }
 
 // A Writer forwards text without sequences that a terminal or a CI system would interpret. Most

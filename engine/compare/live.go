@@ -18,10 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/diag"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
@@ -30,6 +28,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // LiveOptions are further inputs of Live.
@@ -265,7 +264,7 @@ func notesOnSelectedPods(p plan.Plan, nodes []plan.Node) (notes []string) {
 			if len(workloads) > 0 {
 				notes = append(notes, fmt.Sprintf("The label %s of %s changes in place, and the placement of pods on %s depends on it: %s. "+
 					"Kubernetes deletes pods of DaemonSets that no longer match their node. Other pods keep running, and may not be able to "+
-					"start on these nodes again.", key, c.Addr, diag.Counted(on, "node"), lint.Join(workloads, mostSelected)))
+					"start on these nodes again.", key, c.Addr, text.Count(on, "node"), text.List(workloads, mostSelected)))
 			}
 		}
 	}

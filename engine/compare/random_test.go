@@ -65,7 +65,7 @@ func TestRandomChangesAreJudgedAsApplied(t *testing.T) {
 		after, edits := draw.edited(before)
 		got, err := judge(ctx, validator, draw, before, after)
 		if err != nil {
-			t.Errorf("seed %d, edits %v: %v\nbefore %s\nafter  %s", seed, edits, err, text(before), text(after))
+			t.Errorf("seed %d, edits %v: %v\nbefore %s\nafter  %s", seed, edits, err, objectsText(before), objectsText(after))
 		}
 		changed, rolled, drifted, same = changed+got.changed, rolled+got.rolled, drifted+got.drifted, same+got.same
 		if t.Failed() {
@@ -103,7 +103,7 @@ func TestWhatLosesNothingIsAsItIsWritten(t *testing.T) {
 			}
 			delete(manifest.Map(want, "metadata"), "managedFields")
 			if diff := cmp.Diff(want, kube.Spelled(o.Defaulted, was.Defaulted)); diff != "" {
-				t.Fatalf("seed %d, edits %v (-predicted +written)\n%s\nbefore %s\nafter  %s", seed, edits, diff, text(before), text(after))
+				t.Fatalf("seed %d, edits %v (-predicted +written)\n%s\nbefore %s\nafter  %s", seed, edits, diff, objectsText(before), objectsText(after))
 			}
 		}
 	}
@@ -745,7 +745,7 @@ func (d *draw) claims(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeCla
 	return claims
 }
 
-func text(c compile.Result) string {
+func objectsText(c compile.Result) string {
 	var all []string
 	for _, o := range c.Objects {
 		raw, err := json.Marshal(o.Manifest)

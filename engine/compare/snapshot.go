@@ -27,6 +27,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // A Snapshot is the state of a cluster that a comparison reads, for pull requests that must not access the cluster.
@@ -237,7 +238,7 @@ func (s *Snapshot) leaveOut() {
 		for _, shape := range *list {
 			if err := simulate.CheckPod(shape.Spec); err != nil {
 				s.Shapes.Notes = append(s.Shapes.Notes, fmt.Sprintf("Skipped %s of %q in the namespace %q: %v.",
-					simulate.Count(shape.Count, "pod"), shape.Owner, shape.Namespace, err))
+					text.Count(shape.Count, "pod"), shape.Owner, shape.Namespace, err))
 				continue
 			}
 			kept = append(kept, shape)

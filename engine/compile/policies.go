@@ -13,11 +13,11 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // JudgePolicies evaluates the policies of a configuration on a plan, which is a value of
@@ -83,7 +83,7 @@ func NullReasons(p plan.Plan) map[string]string {
 	switch most := p.After.Ceiling; {
 	case most.Unlimited && len(p.After.Open) > 0:
 		why["cost.ceiling"] = "The maximum cost is unlimited, because no limit bounds the cost of " +
-			lint.Join(p.After.Open, 3) + ". Set limits in the pool or in a limits block, or handle null in the condition."
+			text.List(p.After.Open, 3) + ". Set limits in the pool or in a limits block, or handle null in the condition."
 	case most.Unlimited:
 		why["cost.ceiling"] = "The maximum cost is unlimited. Set lower limits."
 	case most.AtLeast:

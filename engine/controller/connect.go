@@ -17,11 +17,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // account is the Linode side of the controller.
@@ -228,7 +228,7 @@ func findCluster(ctx context.Context, lke *api.Client, cfg Config) (api.Cluster,
 		return found[0], nil
 	case 0:
 		return api.Cluster{}, wrongSetting{fmt.Sprintf(
-			"the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, lint.Join(labels, 10))}
+			"the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, text.List(labels, 10))}
 	}
 	return api.Cluster{}, wrongSetting{fmt.Sprintf(
 		"the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the right one", len(found),

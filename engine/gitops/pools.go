@@ -31,6 +31,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // removalStatuses returns the pools that drain when a plan is applied: those that are draining already, and those
@@ -301,12 +302,12 @@ func waitForWindow(rev revision, p plan.Plan, until time.Time) outcome {
 			why = append(why, v.Detail)
 		}
 	}
-	const text = "revision %s waits: %s\nPlan: %s"
+	const format = "revision %s waits: %s\nPlan: %s"
 	if until.IsZero() {
-		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), summaryLine(p)).changed(true)
+		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, format, rev.Revision, strings.Join(why, " "), summaryLine(p)).changed(true)
 	}
-	why = append(why, fmt.Sprintf("lkeplan applies it at %s.", until.UTC().Format("Mon 2006-01-02 15:04 UTC")))
-	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, strings.Join(why, " "), summaryLine(p))
+	why = append(why, fmt.Sprintf("lkeplan applies it at %s.", text.DayTime(until)))
+	o := done(lkeplanv1alpha1.ReasonOutsideWindow, format, rev.Revision, strings.Join(why, " "), summaryLine(p))
 	o.inProgress, o.waitUntil = true, until
 	return o
 }

@@ -8,11 +8,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // writePlan writes a plan into the status. In the mode Apply, an empty plan keeps the last plan that
@@ -127,13 +127,13 @@ func summaryLine(p plan.Plan) string {
 	add(s.Create, "create")
 	add(s.Update, "update")
 	add(s.Delete, "delete")
-	text := strings.Join(parts, ", ")
-	if text == "" {
-		text = "no objects change"
+	sentence := strings.Join(parts, ", ")
+	if sentence == "" {
+		sentence = "no objects change"
 	}
 	nodes := func(n plan.Count, what string, pools []string) {
 		if n.Nodes > 0 {
-			text += fmt.Sprintf("; %s %s %s", diag.Counted(n.Nodes, "node"), what, strings.Join(pools, ", "))
+			sentence += fmt.Sprintf("; %s %s %s", text.Count(n.Nodes, "node"), what, strings.Join(pools, ", "))
 		}
 	}
 	nodes(s.NodesDeleted, "deleted with", s.Deleted)
@@ -145,9 +145,9 @@ func summaryLine(p plan.Plan) string {
 	}
 	nodes(s.NodesRemovable, removed, s.Removable)
 	if p.Waves && s.NodesRemovable.Some() {
-		text += ", which no first wave holds"
+		sentence += ", which no first wave holds"
 	}
-	return text
+	return sentence
 }
 
 // refusalMessages returns the messages of the guards that block a plan.

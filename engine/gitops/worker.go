@@ -24,11 +24,11 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/loop"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Worker does the work of a reconciliation. It changes only the status of the given
@@ -108,7 +108,7 @@ func runBounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(conte
 		return err
 	}
 	o.message = fmt.Sprintf("the reconciliation took longer than %s, and ended in this step: %s. Reduce the number of objects, or "+
-		"raise spec.timeout.", schedule.WriteDuration(longest), o.message)
+		"raise spec.timeout.", text.Duration(longest), o.message)
 	return stop{o}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/inspect"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // TestStatusEscapesTextOfKubelets: it cannot control the terminal, and cannot begin a line. Amounts may have any size.
@@ -67,7 +68,7 @@ func TestAgesHaveTwoUnitsAtMost(t *testing.T) {
 		"10m": 10*time.Minute + 9*time.Second, "28m": 28 * time.Minute, "1h": time.Hour + 59*time.Second, "1h30m": 90 * time.Minute,
 		"9h59m": 10*time.Hour - 1, "20h": 20*time.Hour + 20*time.Minute, "47h": 48*time.Hour - 1, "2d": 48 * time.Hour, "30d": 30 * 24 * time.Hour,
 	} {
-		if got := inspect.Age(d); got != want {
+		if got := text.Age(d); got != want {
 			t.Errorf("%s: %s, want %s", d, got, want)
 		}
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // PoolStatus is the state of a NodePool.
@@ -233,11 +234,11 @@ func (w *reader) repriced(pool *karpv1.NodePool) []Remark {
 	if e == nil {
 		return nil
 	}
-	text := e.Message
+	sentence := e.Message
 	if moved > 0 {
-		text = fmt.Sprintf("Karpenter moves %s, which no NodePlan names; %s", diag.Counted(moved, "node"), text)
+		sentence = fmt.Sprintf("Karpenter moves %s, which no NodePlan names; %s", text.Count(moved, "node"), sentence)
 	}
-	return []Remark{{What: RemarkPrice, Text: text, Since: timeOrNil(w.events.LastSeen(e)), quoted: true}}
+	return []Remark{{What: RemarkPrice, Text: sentence, Since: timeOrNil(w.events.LastSeen(e)), quoted: true}}
 }
 
 // priceChange returns the last event in the last hour about a price that Linode has changed; nil if there is none.
@@ -276,7 +277,7 @@ func (w *reader) unrepaired(pool *karpv1.NodePool) []Remark {
 	}
 	return []Remark{{What: RemarkUnhealthy, Since: timeOrNil(since), Text: fmt.Sprintf("%d of %s are not ready: repair stops above "+
 		"20 %% (%d), so Karpenter replaces none of them; check the control plane and the network, then delete the nodes that "+
-		"stay so, one at a time", sick, diag.Counted(all, "node"), (all+4)/5)}}
+		"stay so, one at a time", sick, text.Count(all, "node"), (all+4)/5)}}
 }
 
 // maintained reports maintenance of the hosts of a pool's nodes.
@@ -297,7 +298,7 @@ func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 		return nil
 	}
 	return []Remark{{What: RemarkHosts, Text: fmt.Sprintf("Linode has announced maintenance of the hosts of %s; the first: %s",
-		diag.Counted(nodes, "node"), diag.OneLine(first.String()))}}
+		text.Count(nodes, "node"), diag.OneLine(first.String()))}}
 }
 
 // mostRelabeled is the largest number of nodes without their new labels that are named.
@@ -326,12 +327,12 @@ func (w *reader) relabels(pool *karpv1.NodePool) (says []Remark) {
 	}
 	slices.Sort(behind)
 	names := behind[:min(len(behind), mostRelabeled)]
-	text := fmt.Sprintf("labels or annotations change in place: %d of %s have the current values; not yet: %s", all-len(behind),
-		diag.Counted(all, "node"), strings.Join(names, ", "))
+	sentence := fmt.Sprintf("labels or annotations change in place: %d of %s have the current values; not yet: %s", all-len(behind),
+		text.Count(all, "node"), strings.Join(names, ", "))
 	if more := len(behind) - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		sentence += fmt.Sprintf(" and %d more", more)
 	}
-	says = append(says, Remark{What: RemarkRelabel, Text: text})
+	says = append(says, Remark{What: RemarkRelabel, Text: sentence})
 	for _, e := range w.events.About(cluster.SubjectOf("NodePool", pool)) {
 		if e.Reason == inplace.ReasonNotRelabeled && w.Now.Sub(w.events.LastSeen(e)) < lately {
 			return append(says, Remark{What: RemarkRelabel, Text: messageOf(w.events, e), Since: timeOrNil(e.FirstTimestamp.Time),

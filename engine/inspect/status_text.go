@@ -11,8 +11,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
-	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // StatusView is how a status is written.
@@ -33,7 +33,7 @@ func (s Status) Text(v StatusView) string {
 	}
 	for _, c := range s.Classes {
 		p.Break()
-		p.Line(0, "LinodeNodeClass %s, used by %s:", c.Name, diag.Counted(c.Pools, "pool"))
+		p.Line(0, "LinodeNodeClass %s, used by %s:", c.Name, text.Count(c.Pools, "pool"))
 		p.remarks(c.Says)
 	}
 	p.pools(s.Pools, v.All)
@@ -51,22 +51,22 @@ func (s Status) Text(v StatusView) string {
 // headline returns the totals.
 func (s Status) headline() string {
 	declared := filterList(s.Pools, func(p PoolStatus) bool { return p.Name != "" })
-	nodes := diag.Counted(s.Nodes, "node")
+	nodes := text.Count(s.Nodes, "node")
 	if s.Coming > 0 {
 		nodes += fmt.Sprintf(" (%d not joined yet)", s.Coming)
 	}
-	text := fmt.Sprintf("%s in %s, %s", nodes, diag.Counted(len(declared), "pool"), costText(s.Cost, s.Unpriced))
+	sentence := fmt.Sprintf("%s in %s, %s", nodes, text.Count(len(declared), "pool"), costText(s.Cost, s.Unpriced))
 	if s.Place != "" {
-		text = s.Place + ": " + text
+		sentence = s.Place + ": " + sentence
 	}
 	pods := 0
 	for _, w := range s.Waiting {
 		pods += w.Pods
 	}
 	if pods == 0 {
-		return text + "; no pod is waiting for a node"
+		return sentence + "; no pod is waiting for a node"
 	}
-	return text + "; " + countAre(pods, "pod") + " waiting for a node"
+	return sentence + "; " + text.CountAre(pods, "pod") + " waiting for a node"
 }
 
 // page is a text that is being written.
@@ -95,16 +95,16 @@ func (p *page) ago(t *time.Time) string {
 	if t == nil {
 		return "-"
 	}
-	return Age(p.now.Sub(*t))
+	return text.Age(p.now.Sub(*t))
 }
 
 // costText writes the cost of nodes, and of how many it is unknown.
 func costText(cost catalog.Price, unpriced int) string {
-	text := fmt.Sprintf("$%s an hour, %s a month", cost.Hourly, cost.Monthly.Text())
+	sentence := fmt.Sprintf("$%s an hour, %s a month", cost.Hourly, cost.Monthly.Text())
 	if unpriced > 0 {
-		text = fmt.Sprintf("at least %s: the price of %s is unknown", text, diag.Counted(unpriced, "node"))
+		sentence = fmt.Sprintf("at least %s: the price of %s is unknown", sentence, text.Count(unpriced, "node"))
 	}
-	return text
+	return sentence
 }
 
 // pools writes a line for each pool, and below it what there is to report.
@@ -135,7 +135,7 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 			more = "at least "
 		}
 		p.Line(0, "and %s with nothing to report: %s, %s%s a month (--all lists them)",
-			diag.Counted(folded, "pool"), diag.Counted(nodes, "node"), more, cost.Text())
+			text.Count(folded, "pool"), text.Count(nodes, "node"), more, cost.Text())
 	}
 }
 
@@ -169,7 +169,7 @@ func (p *page) limits(limits []LimitStatus) {
 		}
 		of := "all pools"
 		if n := len(l.Pools); n > 2 {
-			of = diag.Counted(n, "pool")
+			of = text.Count(n, "pool")
 		} else if n > 0 {
 			of = strings.Join(l.Pools, ", ")
 		}
@@ -197,7 +197,7 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 			outdated = fmt.Sprint(*n.Outdated)
 		}
 		if n.NextWindow != nil {
-			window = n.NextWindow.Format("2006-01-02 15:04 UTC")
+			window = text.Time(*n.NextWindow)
 		}
 		rows = append(rows, []string{
 			n.Namespace + "/" + n.Name, n.State, p.ago(n.Since), nodeplan.Short(n.Applied), outdated, window,
@@ -283,23 +283,6 @@ func (u Use) percent() string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", 100*u.Requested.AsApproximateFloat64()/u.Allocatable.AsApproximateFloat64())
-}
-
-// Age writes a duration in its largest unit, and in the next one if there are few of that: 1m4s, 28m, 1h30m, 3d.
-func Age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < 10*time.Minute:
-		d = d.Truncate(time.Second)
-	case d < 10*time.Hour:
-		d = d.Truncate(time.Minute)
-	case d < 48*time.Hour:
-		d = d.Truncate(time.Hour)
-	default:
-		return fmt.Sprintf("%dd", int(d.Hours()/24))
-	}
-	return schedule.WriteDuration(d)
 }
 
 // table writes rows in columns, with the heading first; nothing if there is only a heading. If the rows are wider

@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Question is the object to explain.
@@ -312,7 +313,7 @@ func mergeLines(lines []Line) (merged []Line) {
 // ageOf returns how long ago an event was last seen.
 func (w *reader) ageOf(e *corev1.Event) string { return w.age(w.events.LastSeen(e)) }
 
-func (w *reader) age(since time.Time) string { return Age(w.Now.Sub(since)) }
+func (w *reader) age(since time.Time) string { return text.Age(w.Now.Sub(since)) }
 
 // asks has the requirements of a pod's volumes for its node.
 type asks struct {

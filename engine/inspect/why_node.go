@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // node explains why a node, or a NodeClaim whose node has not joined, has its plan type, stays or is removed.
@@ -162,7 +162,7 @@ func (w *reader) explainPlan(nc *karpv1.NodeClaim) (lines []Line) {
 	case cheaper == 0:
 		return plainLines(fmt.Sprintf("%s is the cheapest plan type that pool %s allows", plan, pool.Name))
 	case cheaper > mostPlans:
-		lines = append(lines, Line{Text: fmt.Sprintf("not %s either", diag.Counted(cheaper-mostPlans, "other cheaper plan type"))})
+		lines = append(lines, Line{Text: fmt.Sprintf("not %s either", text.Count(cheaper-mostPlans, "other cheaper plan type"))})
 	}
 	return lines
 }

@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // pod explains where a pod runs, or why it has no node.
@@ -177,7 +177,7 @@ func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	slices.SortStableFunc(far, func(a, b Line) int { return cmp.Compare(countUnmet(a), countUnmet(b)) })
 	near, far = mergeLines(near), mergeLines(far)
 	if n := len(far) - mostFar; n > 0 {
-		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("%s do not match the pod either", diag.Counted(n, "other pool"))})
+		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("%s do not match the pod either", text.Count(n, "other pool"))})
 	}
 	return append(near, far...)
 }
@@ -254,7 +254,7 @@ func (w *reader) explainPool(a *Answer, pool *karpv1.NodePool) {
 		a.add(AboutStays, plainLines(w.closedBudgets(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	}
 	for _, load := range foldWorkloads(filterList(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
-		waits = append(waits, Line{Text: fmt.Sprintf("%s in namespace %s (%s)", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner)})
+		waits = append(waits, Line{Text: fmt.Sprintf("%s in namespace %s (%s)", text.Count(load.Pods, "pod"), load.Namespace, load.Owner)})
 	}
 	a.add(AboutWaits, waits...)
 	w.addSaid(a, cluster.SubjectOf("NodePool", pool))
@@ -273,7 +273,7 @@ func (w *reader) summary(p PoolStatus) string {
 	if p.Nodes == 1 {
 		costs = "costs"
 	}
-	return fmt.Sprintf("Pool %s has %s, which %s %s$%s an hour.", p.Name, diag.Counted(p.Nodes, "node"), costs, most,
+	return fmt.Sprintf("Pool %s has %s, which %s %s$%s an hour.", p.Name, text.Count(p.Nodes, "node"), costs, most,
 		p.Cost.Hourly)
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // stays explains why a node is neither removed nor replaced by a cheaper one: by its pool,
@@ -95,12 +95,12 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 func (w *reader) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	class := w.classOf(nc)
 	if window := maintenance.Of(nc); window != nil && nc.Annotations[maintenance.AnnotationReplace] == "" {
-		text := "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
+		sentence := "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
 		if class != nil && class.Spec.ReplaceBeforeMaintenance != nil {
-			text = fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts at a known time",
-				schedule.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
+			sentence = fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts at a known time",
+				text.Duration(class.Spec.ReplaceBeforeMaintenance.Duration))
 		}
-		texts = append(texts, fmt.Sprintf("maintenance of its host: %s; %s", diag.OneLine(window.String()), text))
+		texts = append(texts, fmt.Sprintf("maintenance of its host: %s; %s", diag.OneLine(window.String()), sentence))
 	}
 	texts = append(texts, w.awaited(nc)...)
 	if class == nil {
@@ -125,12 +125,12 @@ func (w *reader) awaited(nc *karpv1.NodeClaim) []string {
 	switch sick := nc.Status.NodeName != "" && !isNodeReady(w.Snapshot.Nodes, nc.Status.NodeName); {
 	case sick && !window.Explains(w.Now):
 		return []string{fmt.Sprintf("the node is not ready; unless repair is off, Karpenter replaces it after %s, within the budgets "+
-			"for the reason Unhealthy", schedule.WriteDuration(linode.RepairAfter))}
+			"for the reason Unhealthy", text.Duration(linode.RepairAfter))}
 	case !sick && nc.Status.NodeName != "" || !window.Explains(w.Now):
 		return nil
 	}
 	return []string{"the node is not ready; because its host is maintained, lkeplan waits for its machine until " +
-		window.Until().UTC().Format("2006-01-02 15:04 UTC")}
+		text.Time(window.Until())}
 }
 
 // movable returns the pods of a claim's node that would have to move.
@@ -154,7 +154,7 @@ func (w *reader) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (
 		return []string{fmt.Sprintf("pool %s never removes nodes to save cost (consolidate_after is Never)", pool.Name)}
 	case d.ConsolidationPolicy == karpv1.ConsolidationPolicyWhenEmpty && pods > 0:
 		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes (policy WhenEmpty), and %s on the node",
-			pool.Name, countAre(pods, "pod")))
+			pool.Name, text.CountAre(pods, "pod")))
 	}
 	since := nc.Status.LastPodEventTime.Time
 	if since.IsZero() {
@@ -162,7 +162,7 @@ func (w *reader) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
 		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s", w.age(since),
-			schedule.WriteDuration(*after)))
+			text.Duration(*after)))
 	}
 	return texts
 }
@@ -275,14 +275,14 @@ func (w *reader) closedBudgets(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reas
 		case err != nil:
 			texts = append(texts, fmt.Sprintf("the budgets of pool %s cannot be evaluated: %v", pool.Name, err))
 		case len(pace.Closed) > 0:
-			text := fmt.Sprintf("pool %s: the budget %s allows no disruption of its %s", pool.Name, pace.Closed[0], diag.Counted(nodes, "node"))
+			sentence := fmt.Sprintf("pool %s: the budget %s allows no disruption of its %s", pool.Name, pace.Closed[0], text.Count(nodes, "node"))
 			if !pace.Next.IsZero() {
-				text += " before " + pace.Next.Format("Mon 2 Jan 15:04 UTC")
+				sentence += " before " + text.SoonTime(pace.Next)
 			}
-			texts = append(texts, text)
+			texts = append(texts, sentence)
 		case pace.Now == 0:
 			texts = append(texts, fmt.Sprintf("pool %s: the budget %s allows the disruption of %s at a time, and %s", pool.Name,
-				b.Nodes, diag.Counted(pace.Windows[0].Nodes, "node"), removalCount(going)))
+				b.Nodes, text.Count(pace.Windows[0].Nodes, "node"), removalCount(going)))
 		}
 	}
 	return texts
@@ -319,11 +319,4 @@ func removalCount(nodes []string) string {
 		return "node " + nodes[0] + " is being removed or is not ready"
 	}
 	return fmt.Sprintf("%d nodes are being removed or are not ready", len(nodes))
-}
-
-func countAre(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, what)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // reasons are the disruption reasons of budgets.
@@ -141,7 +142,7 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 	c.report(p.object.Addr, path,
 		"Nodes expire %s after their creation, even while a budget blocks disruption. Karpenter drains them without "+
 			"creating replacements first. Set expire_after = \"Never\", or suppress this warning with the comment "+
-			"\"# lkeplan:ignore expiry-without-budget REASON\".", schedule.WriteDuration(*expires))
+			"\"# lkeplan:ignore expiry-without-budget REASON\".", text.Duration(*expires))
 }
 
 // joining is how long a Linode can take until its node is ready and pods have run for a moment.
@@ -153,7 +154,7 @@ func expiresTooSoon(c *checker, p *pool) {
 	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < joining {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
 			"Each node is drained %s after it was requested, and a Linode takes minutes to join the cluster: the pool keeps "+
-				"buying nodes on which no pod runs. Write \"10m\" or more, or \"Never\".", schedule.WriteDuration(*expires))
+				"buying nodes on which no pod runs. Write \"10m\" or more, or \"Never\".", text.Duration(*expires))
 	}
 }
 
@@ -164,7 +165,7 @@ func shortExpiry(c *checker, p *pool) {
 			"Each node is drained %s after its creation, regardless of budgets, and Linode bills whole hours. To get "+
 				"new node images, set expire_after to several days, such as \"336h\". To save money, use consolidation in the "+
 				"disruption block.",
-			schedule.WriteDuration(*expires))
+			text.Duration(*expires))
 	}
 }
 
@@ -182,5 +183,5 @@ func beforeHour(c *checker, p *pool) {
 		"Karpenter may remove a node %s after a pod was last added to it or removed from it. Linode bills whole hours, so "+
 			"you pay for the rest of the hour, and for another node if the pods come back. Write \"5m\" or more, such as "+
 			"\"15m\".",
-		schedule.WriteDuration(*after))
+		text.Duration(*after))
 }

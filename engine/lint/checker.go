@@ -7,7 +7,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -22,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // A checker is one run of the rules over one input. It caches results, because pools often have the same requirements.
@@ -178,21 +178,7 @@ func short(label string) string {
 }
 
 // joined lists at most four names.
-func joined(names []string) string { return Join(names, 4) }
-
-// Join lists names, at most shown of them.
-func Join(names []string, shown int) string {
-	switch n := len(names); {
-	case n == 0:
-		return "none"
-	case n == 1:
-		return names[0]
-	case n <= shown:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	default:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), n-shown)
-	}
-}
+func joined(names []string) string { return text.List(names, 4) }
 
 // A cronSchedule is the parsed schedule of a budget, or its error.
 type cronSchedule struct {

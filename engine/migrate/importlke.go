@@ -14,13 +14,13 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // LKECluster is an LKE cluster with its LKE pools, as the Linode API has them.
@@ -309,7 +309,7 @@ func (p LKEPool) floor() string {
 		return fmt.Sprintf("This pool scales from 0 to %d with demand, as with LKE's autoscaler.", p.most())
 	}
 	return fmt.Sprintf("The minimum of %s is not kept: this pool scales from 0 to %d with demand. To keep spare "+
-		"capacity, add a buffer block.", diag.Counted(least, "node"), p.most())
+		"capacity, add a buffer block.", text.Count(least, "node"), p.most())
 }
 
 // ChooseCluster finds the cluster with a label or an ID, or the only one.

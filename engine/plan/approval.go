@@ -8,6 +8,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // LiftByApproval lifts the guards that an approval names, if it is for this plan, covers the number of nodes that the
@@ -29,7 +30,7 @@ func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now tim
 		return given + " limits the number of nodes, and the number that the plan affects is unknown."
 	case nodes.Nodes > a.MaxNodes:
 		return fmt.Sprintf("%s covers at most %s, and the plan deletes, drains, replaces or may remove %d.", given,
-			diag.Counted(a.MaxNodes, "node"), nodes.Nodes)
+			text.Count(a.MaxNodes, "node"), nodes.Nodes)
 	}
 	var left []string
 	for i := range p.Verdicts {
@@ -127,7 +128,7 @@ func WaitsFor(np *lkeplanv1alpha1.NodePlan) string {
 		return ""
 	}
 	if opens := Opens(np); !opens.IsZero() {
-		return strings.Join(what, " and ") + ", until " + formatTime(opens)
+		return strings.Join(what, " and ") + ", until " + text.DayTime(opens)
 	}
 	return strings.Join(what, " and ") + ", which is not within a year"
 }

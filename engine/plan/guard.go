@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Bounds are what a plan is evaluated against.
@@ -77,7 +77,7 @@ func (b Bounds) empty() Verdict {
 		v.Status = Blocked
 		v.Actual = "0"
 		v.Detail = fmt.Sprintf("The change removes all objects: the base has %s. Check the path of the directory.",
-			diag.Counted(b.Before, "object"))
+			text.Count(b.Before, "object"))
 	}
 	return v
 }
@@ -108,7 +108,7 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 	}
 	if deleted > g.MaxDeletedPools {
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("The change would delete %s, and the limit is %d.", diag.Counted(deleted, "pool"),
+		v.Detail = fmt.Sprintf("The change would delete %s, and the limit is %d.", text.Count(deleted, "pool"),
 			g.MaxDeletedPools)
 	}
 	return v
@@ -205,7 +205,7 @@ func (p Plan) frozen(f config.Period) (Verdict, error) {
 	if ends.IsZero() {
 		v.Detail += ", and the freeze does not end within a year."
 	} else {
-		v.Detail += " until " + formatTime(ends) + "."
+		v.Detail += " until " + text.DayTime(ends) + "."
 	}
 	if f.Reason != "" {
 		v.Detail += " " + f.Reason
@@ -231,7 +231,7 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if until.IsZero() {
 		v.Detail += "does not start within a year."
 	} else {
-		v.Detail += "starts at " + formatTime(until) + "."
+		v.Detail += "starts at " + text.DayTime(until) + "."
 	}
 	for _, w := range g.Windows {
 		if w.Reason != "" {
@@ -272,9 +272,6 @@ func (p Plan) setTimes(verdicts []Verdict) error {
 	}
 	return nil
 }
-
-// formatTime formats a time for people.
-func formatTime(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
 
 // Allow lifts guards and policies by permissions such as max_deleted_pools:pool.web, and records that in the plan. A
 // permission names objects of the guard, separated by commas, or * for all. A guard that counts several objects is

@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Node is a NodeClaim of a cluster and its Node, with what matters for replacing it.
@@ -300,7 +300,7 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 		})
 		if !fits {
 			return fmt.Sprintf("limits.%s = %s leaves no capacity for a replacement next to %s", name, limit.String(),
-				diag.Counted(len(nodes), "existing node"))
+				text.Count(len(nodes), "existing node"))
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/schedule"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Pace is when nodes of a pool can be replaced: when the change is applied, and the budgets allow it.
@@ -196,11 +197,11 @@ func closedBudgets(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []st
 		if n, err := b.GetAllowedDisruptions(schedule.ClockAt(at), nodes); err == nil && n > 0 {
 			continue
 		}
-		text := b.Nodes
+		sentence := b.Nodes
 		if b.Schedule != nil && b.Duration != nil {
-			text += fmt.Sprintf(" at %q for %s", *b.Schedule, schedule.WriteDuration(b.Duration.Duration))
+			sentence += fmt.Sprintf(" at %q for %s", *b.Schedule, text.Duration(b.Duration.Duration))
 		}
-		budgets = append(budgets, text)
+		budgets = append(budgets, sentence)
 	}
 	return budgets
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // State is one revision: its objects, and the offers where they are applied.
@@ -102,7 +103,7 @@ func (r Revision) String() string {
 		}
 		return "the cluster"
 	case "snapshot":
-		return fmt.Sprintf("the cluster as of %s", r.Taken.UTC().Format("2006-01-02 15:04 UTC"))
+		return "the cluster as of " + text.Time(r.Taken)
 	case "plan":
 		return "the plan " + r.Ref
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Workloads are the pods on both sides of a change. Each side is simulated in an empty cluster.
@@ -94,7 +95,7 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 		v.Actual = fmt.Sprint(lost)
 		if lost > most {
 			v.Status = Blocked
-			v.Detail = fmt.Sprintf("The change would make %s unschedulable, and the limit is %d.", diag.Counted(lost, "pod"), most)
+			v.Detail = fmt.Sprintf("The change would make %s unschedulable, and the limit is %d.", text.Count(lost, "pod"), most)
 		} else if missing := p.Workloads.Missing; len(missing) > 0 && !p.Empty() {
 			v.Actual = ""
 			v.Status, v.Detail = Uncounted(g, "It is unknown whether all pods would still get a node: "+

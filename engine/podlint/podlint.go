@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Skipped is a rule that was not checked.
@@ -134,4 +135,4 @@ func (c *podChecker) skip(rule, why string) {
 }
 
 // joinFew lists at most three names.
-func joinFew(names []string) string { return lint.Join(names, 3) }
+func joinFew(names []string) string { return text.List(names, 3) }

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // zones finds pods that must run in several zones.
@@ -21,7 +21,7 @@ func (c *podChecker) zones() {
 		if most, why := inOneZone(w.Pod); why != "" && w.Pods > most {
 			c.find(lint.ZoneSpreadOfOneZone, config.Addr{}, "region",
 				"%s has %s, but all nodes of a cluster are in one zone: of its %s, at most %d can get a node.", w.Name, why,
-				diag.Counted(w.Pods, "pod"), most)
+				text.Count(w.Pods, "pod"), most)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (c *podChecker) gpus() {
 		if asks := requests[instancetype.ResourceGPU]; asks.Value() > most {
 			c.find(lint.GPUPodsWithoutPool, config.Addr{}, "",
 				"A pod of %s requests %s, but the plan types that the pools allow have at most %d.", w.Name,
-				diag.Counted(int(asks.Value()), "GPU"), most)
+				text.Count(int(asks.Value()), "GPU"), most)
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // mostBars keeps a chart of many pools readable.
@@ -214,8 +214,8 @@ func (r *weekRow) describe() {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
 		r.Text = plainText.waitingFor(r.impact.Pace)
 		if r.rolled > 0 {
-			text := fmt.Sprintf("%s replaced in %d pools; %s", diag.Counted(r.rolled, "node"), 1+r.others, r.Text)
-			r.Text = strings.TrimSuffix(text, "; ")
+			sentence := fmt.Sprintf("%s replaced in %d pools; %s", text.Count(r.rolled, "node"), 1+r.others, r.Text)
+			r.Text = strings.TrimSuffix(sentence, "; ")
 		}
 	}
 	if r.Text == "" {
@@ -243,9 +243,9 @@ func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
 		if im.Known && length/whole > 0.05 {
 			bar.Nodes = fmt.Sprint(w.Nodes)
 		}
-		bar.Text = clockText(w.From) + " to " + clockText(w.Until)
+		bar.Text = text.SoonTime(w.From) + " to " + text.SoonTime(w.Until)
 		if im.Known {
-			bar.Text += ": " + diag.Counted(w.Nodes, "node") + " at a time"
+			bar.Text += ": " + text.Count(w.Nodes, "node") + " at a time"
 		}
 		bars = append(bars, bar)
 	}

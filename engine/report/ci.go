@@ -8,6 +8,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // mostAnnotations of each severity are shown by GitHub for a step.
@@ -30,7 +31,7 @@ func GitHub(w io.Writer, r Report, _ Options) error {
 	if err := diag.GitHub(w, shown); err != nil || hidden == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "::notice title=lkeplan::%s more in the summary\n", diag.Counted(hidden, "finding"))
+	_, err := fmt.Fprintf(w, "::notice title=lkeplan::%s more in the summary\n", text.Count(hidden, "finding"))
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 //go:embed page.html
@@ -83,14 +84,14 @@ func pageOf(r Report) page {
 
 // pageTitle returns the title of the page.
 func pageTitle(r Report) string {
-	text := headline(r)
+	sentence := headline(r)
 	switch n := len(r.refusing()); {
 	case n > 2:
-		text = "refused by " + diag.Counted(n, "guard") + "; " + text
+		sentence = "refused by " + text.Count(n, "guard") + "; " + sentence
 	case n > 0:
-		text = "refused by " + plainText.list(r.refusing()) + "; " + text
+		sentence = "refused by " + plainText.list(r.refusing()) + "; " + sentence
 	}
-	return capitalize(text)
+	return capitalize(sentence)
 }
 
 // capitalize makes the first letter upper case.
@@ -128,11 +129,11 @@ func pageTiles(s plan.Summary) []tile {
 	deleted := number(len(s.Deleted), "pool loses all nodes", "pools lose all nodes", "bad")
 	if s.NodesRolled.Known && s.NodesRolled.Nodes > 0 {
 		rolled = number(s.NodesRolled.Nodes, "node replaced", "nodes replaced", "warn")
-		rolled.Note = "in " + diag.Counted(len(s.Rolled), "pool")
+		rolled.Note = "in " + text.Count(len(s.Rolled), "pool")
 	}
 	if s.NodesDeleted.Known && s.NodesDeleted.Nodes > 0 {
 		deleted = number(s.NodesDeleted.Nodes, "node deleted", "nodes deleted", "bad")
-		deleted.Note = "with " + diag.Counted(len(s.Deleted), "pool")
+		deleted.Note = "with " + text.Count(len(s.Deleted), "pool")
 	}
 	list = append(list, rolled, deleted)
 	if n := len(s.Removable) - len(s.Unseen); n > 0 && s.NodesRemovable.Some() {

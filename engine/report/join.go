@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Join merges the reports of several directories, in their order. Addresses become DIRECTORY:ADDRESS, and numbers and
@@ -202,7 +203,7 @@ func (r Report) overview() (rows []part) {
 		case p.Refused():
 			row.Status = "refused"
 		case p.Summary().Conflicts > 0:
-			row.Status = diag.Counted(p.Summary().Conflicts, "conflict")
+			row.Status = text.Count(p.Summary().Conflicts, "conflict")
 		}
 		if p.Failed == "" {
 			row.Cost = ceilingsText(&p.Before, &p.After)

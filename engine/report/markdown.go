@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // MaxComment is the default maximum length of Markdown, in characters. GitHub accepts comments of 65,536.
@@ -139,14 +139,14 @@ func (c *comment) overview() {
 // rolling lists the pools whose nodes are still draining, joining or being replaced.
 func (c *comment) rolling() {
 	if len(c.Rolling) > 0 && c.detail <= disruptiveRows {
-		c.printf("\nNodes of %s are still draining, joining or being replaced.\n", diag.Counted(len(c.Rolling), "pool"))
+		c.printf("\nNodes of %s are still draining, joining or being replaced.\n", text.Count(len(c.Rolling), "pool"))
 		return
 	}
 	var items []string
 	for _, p := range c.Pools {
 		items = append(items, "- in progress: "+p.Addr+": "+p.Progress)
-		for _, text := range p.Obstacles {
-			items = append(items, "  - "+text)
+		for _, sentence := range p.Obstacles {
+			items = append(items, "  - "+sentence)
 		}
 	}
 	c.list(items)
@@ -210,7 +210,7 @@ func (c *comment) table() {
 			object, actionText(e.Change), becomes, nextDisruption(e.Impact), ceilingsText(e.Before, e.After))
 	}
 	if hidden > 0 {
-		c.printf("\n%s more that affect no nodes.\n", diag.Counted(hidden, "object"))
+		c.printf("\n%s more that affect no nodes.\n", text.Count(hidden, "object"))
 	}
 	for _, e := range c.Entries {
 		c.sameChange(e)
@@ -227,7 +227,7 @@ func (c *comment) sameChange(e entryView) {
 		return
 	}
 	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
-		diag.Counted(len(e.More), "more object"), HTMLEntities(e.Change.Addr), code.list(changeAddresses(e.More)))
+		text.Count(len(e.More), "more object"), HTMLEntities(e.Change.Addr), code.list(changeAddresses(e.More)))
 }
 
 // names replaces the table if nothing longer fits.
@@ -278,12 +278,12 @@ func actionText(c plan.Change) string {
 }
 
 func nodesText(c plan.Change) string {
-	var text string
+	var sentence string
 	switch known := c.Impact != nil && c.Impact.Known; {
 	case c.Effect == plan.DeleteNodes && known && c.Impact.Of == 0:
 		return "none"
 	case c.Effect == plan.DeleteNodes && known:
-		return fmt.Sprintf("**%s deleted** immediately, regardless of budgets", diag.Counted(c.Impact.Deleted, "node"))
+		return fmt.Sprintf("**%s deleted** immediately, regardless of budgets", text.Count(c.Impact.Deleted, "node"))
 	case c.Effect == plan.DeleteNodes && c.Action == plan.Update:
 		return "**some deleted** immediately, regardless of budgets"
 	case c.Effect == plan.DeleteNodes:
@@ -293,29 +293,29 @@ func nodesText(c plan.Change) string {
 	case c.Effect != plan.Roll && c.Effect != plan.MayRemove:
 		return "stay"
 	case c.Effect == plan.MayRemove && known:
-		text = "**" + code.consequence(c.Impact) + "**"
+		sentence = "**" + code.consequence(c.Impact) + "**"
 	case c.Effect == plan.MayRemove:
-		text = "**may be removed**"
+		sentence = "**may be removed**"
 	case known && c.Impact.Pace != nil && c.Impact.Rolled > 0:
-		text = fmt.Sprintf("**%d of %d %s**", c.Impact.Rolled, c.Impact.Of, rollVerb(c.Impact))
+		sentence = fmt.Sprintf("**%d of %d %s**", c.Impact.Rolled, c.Impact.Of, rollVerb(c.Impact))
 		if !c.Impact.Pace.Never {
-			text += fmt.Sprintf(", %d at a time", min(c.Impact.Pace.Wave, c.Impact.Rolled))
+			sentence += fmt.Sprintf(", %d at a time", min(c.Impact.Pace.Wave, c.Impact.Rolled))
 		}
 	case known:
-		text = code.consequence(c.Impact)
+		sentence = code.consequence(c.Impact)
 	case c.Prune == plan.StartRemoval:
-		text = "**all drained** within the disruption budgets"
+		sentence = "**all drained** within the disruption budgets"
 	case c.Kind == "LinodeNodeClass":
-		text = "**all replaced** in the pools that use it"
+		sentence = "**all replaced** in the pools that use it"
 	case c.Partial:
-		text = "replaced where they no longer match"
+		sentence = "replaced where they no longer match"
 	default:
-		text = "**all replaced**"
+		sentence = "**all replaced**"
 	}
 	if len(c.Because) > 0 {
-		text += ", because of " + code.list(c.Because)
+		sentence += ", because of " + code.list(c.Because)
 	}
-	return text
+	return sentence
 }
 
 // nextDisruption returns when the budgets next allow a disruption.
@@ -326,7 +326,7 @@ func nextDisruption(im *plan.Impact) string {
 	case im.Pace.Never:
 		return "**never**"
 	case !im.Pace.Next.IsZero():
-		return clockText(im.Pace.Next)
+		return text.SoonTime(im.Pace.Next)
 	}
 	return "now"
 }
@@ -335,14 +335,14 @@ func nextDisruption(im *plan.Impact) string {
 func (c *comment) conflicts() {
 	if n := c.Summary().Conflicts; c.detail == onlyNames && n > 0 {
 		c.printf("\n**Conflict**: %s set by other owners to another value; apply does not overwrite them.\n",
-			diag.Counted(n, "field"))
+			text.Count(n, "field"))
 	}
 	if c.detail == onlyNames {
 		return
 	}
 	for _, e := range c.Entries {
-		for _, text := range e.Conflicts {
-			c.printf("\n**Conflict** on %s: %s.\n", e.Addr, text)
+		for _, sentence := range e.Conflicts {
+			c.printf("\n**Conflict** on %s: %s.\n", e.Addr, sentence)
 		}
 	}
 }
@@ -353,7 +353,7 @@ func (c *comment) drifted() {
 		return
 	}
 	if c.detail <= disruptiveRows {
-		c.printf("\n%s set by other owners in the cluster.\n", diag.Counted(len(c.Drifted), "field"))
+		c.printf("\n%s set by other owners in the cluster.\n", text.Count(len(c.Drifted), "field"))
 		return
 	}
 	c.printf("\n**Drift**: set by other owners in the cluster, not by this change\n\n| object | field | | by | " +

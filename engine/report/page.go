@@ -10,8 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// text is text for a terminal.
-type text struct {
+// textPage is text for a terminal.
+type textPage struct {
 	strings.Builder
 	palette
 	ascii bool // it has no other characters
@@ -23,8 +23,8 @@ type text struct {
 	statuses map[plan.Status]string
 }
 
-func newText(o Options) *text {
-	p := &text{ascii: o.ASCII, width: o.Width}
+func newText(o Options) *textPage {
+	p := &textPage{ascii: o.ASCII, width: o.Width}
 	if o.Color {
 		p.palette = palette{
 			Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Warn: "\x1b[33m", Grave: "\x1b[31m", Bad: "\x1b[1;31m",
@@ -57,14 +57,14 @@ func unstyled(text string) styledText { return styledText{Text: text} }
 func inStyle(style, text string) styledText { return styledText{text, style} }
 
 // Gap leaves a blank line, except at the start of the page.
-func (p *text) Gap() {
+func (p *textPage) Gap() {
 	if p.Len() > 0 {
 		p.WriteString("\n")
 	}
 }
 
 // Section starts a section with a title, unless it is the current one.
-func (p *text) Section(title string) {
+func (p *textPage) Section(title string) {
 	if title != "" && title == p.title {
 		return
 	}
@@ -76,7 +76,7 @@ func (p *text) Section(title string) {
 }
 
 // Line writes one line.
-func (p *text) Line(indent int, pieces ...styledText) {
+func (p *textPage) Line(indent int, pieces ...styledText) {
 	p.WriteString(strings.Repeat(" ", indent))
 	for _, piece := range pieces {
 		text := diag.Harmless(p.Plain(piece.Text))
@@ -89,7 +89,7 @@ func (p *text) Line(indent int, pieces ...styledText) {
 }
 
 // Sentence writes text that is wrapped at the width of the page.
-func (p *text) Sentence(indent int, s styledText) {
+func (p *textPage) Sentence(indent int, s styledText) {
 	limit := p.width - indent
 	if p.width == 0 || columnsOf(p.Plain(s.Text)) <= limit {
 		p.Line(indent, s)
@@ -101,7 +101,7 @@ func (p *text) Sentence(indent int, s styledText) {
 }
 
 // Item writes a label and text next to it, which is wrapped below itself.
-func (p *text) Item(indent int, label styledText, text string) {
+func (p *textPage) Item(indent int, label styledText, text string) {
 	column := indent + columnsOf(label.Text) + 2
 	lines := []string{p.Plain(text)}
 	if p.width > 0 {
@@ -125,7 +125,7 @@ type textRow struct {
 }
 
 // columns returns a row's cells, and how a line shows them.
-func (p *text) columns(r textRow) (cells [4]styledText) {
+func (p *textPage) columns(r textRow) (cells [4]styledText) {
 	return [4]styledText{unstyled(p.Plain(r.Name)), unstyled(p.Plain(beforeAndAfter(r.Before, r.After))),
 		inStyle(r.Style, p.Plain(r.Words)), inStyle(p.Dim, p.Plain(r.Place))}
 }
@@ -135,7 +135,7 @@ const widest = 60
 
 // Table writes rows in columns. If they do not fit into the page, it omits places, and breaks rows that are still too
 // long into lines. It never cuts a value.
-func (p *text) Table(indent int, rows []textRow) {
+func (p *textPage) Table(indent int, rows []textRow) {
 	fits, widths := p.fitting(indent, rows)
 	if slices.Contains(fits, false) {
 		rows = slices.Clone(rows)
@@ -161,7 +161,7 @@ func (p *text) Table(indent int, rows []textRow) {
 }
 
 // fitting returns which rows fit into columns, the shortest first, and the widths of the columns.
-func (p *text) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) {
+func (p *textPage) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) {
 	cells, length, order := make([][4]styledText, len(rows)), make([]int, len(rows)), make([]int, len(rows))
 	for i, r := range rows {
 		cells[i], order[i] = p.columns(r), i
@@ -186,7 +186,7 @@ func (p *text) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) 
 }
 
 // broken writes a row on several lines.
-func (p *text) broken(indent int, r textRow) {
+func (p *textPage) broken(indent int, r textRow) {
 	p.Line(indent, unstyled(p.Plain(r.Name)))
 	value := beforeAndAfter(r.Before, r.After)
 	if r.Before != "" && indent+2+columnsOf(p.Plain(value)) > p.width {
@@ -202,7 +202,7 @@ func (p *text) broken(indent int, r textRow) {
 }
 
 // value writes a value as a sentence, unless that would take white space from it.
-func (p *text) value(indent int, text string) {
+func (p *textPage) value(indent int, text string) {
 	if strings.Join(strings.Fields(text), " ") != text {
 		p.Line(indent, unstyled(text))
 		return
@@ -219,7 +219,7 @@ func trimEnd(pieces []styledText) []styledText {
 }
 
 // Plain returns text in the characters of the page.
-func (p *text) Plain(text string) string {
+func (p *textPage) Plain(text string) string {
 	if !p.ascii {
 		return text
 	}

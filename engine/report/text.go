@@ -8,6 +8,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Text writes a plan for people: a paragraph for each object, with a line for each field and its effect on nodes, then
@@ -49,7 +50,7 @@ var signs = map[plan.Action]string{
 }
 
 // change writes the paragraph of one object, or of several with the same change.
-func (p *text) change(e entryView) {
+func (p *textPage) change(e entryView) {
 	p.Gap()
 	header := []styledText{inStyle(p.actions[e.Action], signs[e.Action]+" "), inStyle(p.Bold, e.Addr)}
 	if !e.Outside { // its address is kind and name
@@ -109,7 +110,7 @@ func costRows(c plan.Change) (rows []textRow) {
 }
 
 // drift writes a table for each object with fields that others have set. The fields are sorted by object.
-func (p *text) drift(fields []driftRow) {
+func (p *textPage) drift(fields []driftRow) {
 	var rows []textRow
 	for i, d := range fields {
 		rows = append(rows, textRow{Name: d.Path, Before: d.Before, After: d.After, Words: "by " + d.By + "; " + d.Apply})
@@ -127,7 +128,7 @@ func (p *text) drift(fields []driftRow) {
 }
 
 // guard writes the verdict of a guard.
-func (p *text) guard(g guardRow) {
+func (p *textPage) guard(g guardRow) {
 	status := string(g.Status)
 	switch g.Status {
 	case plan.Blocked:
@@ -142,7 +143,7 @@ func (p *text) guard(g guardRow) {
 }
 
 // overview lists several directories.
-func (p *text) overview(r Report) {
+func (p *textPage) overview(r Report) {
 	if !r.joined() {
 		return
 	}
@@ -167,7 +168,7 @@ func (p *text) overview(r Report) {
 }
 
 // summary writes the last lines of a plan.
-func (p *text) summary(r Report, o Options) {
+func (p *textPage) summary(r Report, o Options) {
 	s := r.Summary()
 	if n := r.failed(); n > 0 {
 		p.Sentence(0, inStyle(p.Bad, fmt.Sprintf("No plan for %d of %d directories.", n, len(r.Parts))))
@@ -190,7 +191,7 @@ func (p *text) summary(r Report, o Options) {
 		p.Sentence(0, unstyled(writeBill(r, diag.Visible)))
 	}
 	if s.Conflicts > 0 {
-		conflicts := diag.Counted(s.Conflicts, "field")
+		conflicts := text.Count(s.Conflicts, "field")
 		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by other owners; apply is refused."))
 		if line := retakeCommand(r.Plan, o.Apply); line != "" {
 			p.Line(0, unstyled("To overwrite the values of other owners: "+plainText(line)))

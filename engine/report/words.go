@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // escaper writes text from the configuration or the cluster, such as names, addresses and paths, in the way that a
@@ -57,9 +57,6 @@ func (v escaper) revision(r plan.Revision) string {
 	return text
 }
 
-// clockText writes a future time.
-func clockText(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
-
 // isDisruptive reports whether nodes are replaced, removed or deleted, or may be.
 func isDisruptive(e plan.Effect) bool {
 	return e == plan.Roll || e == plan.DeleteNodes || e == plan.MayRemove
@@ -72,7 +69,7 @@ func headline(r Report) string {
 		if !n.Known || n.Nodes == 0 {
 			return "nodes"
 		}
-		return diag.Counted(n.Nodes, "node")
+		return text.Count(n.Nodes, "node")
 	}
 	var parts []string
 	moves := "may remove"
@@ -88,7 +85,7 @@ func headline(r Report) string {
 		{"drains", len(s.Condemned), s.NodesDrained}, {moves, len(s.Removable) - len(s.Unseen), s.NodesRemovable},
 	} {
 		if part.pools > 0 && part.nodes.Some() {
-			parts = append(parts, fmt.Sprintf("%s %s of %s", part.verb, nodes(part.nodes), diag.Counted(part.pools, "pool")))
+			parts = append(parts, fmt.Sprintf("%s %s of %s", part.verb, nodes(part.nodes), text.Count(part.pools, "pool")))
 		}
 	}
 	if len(s.Unseen) > 0 {
@@ -98,10 +95,10 @@ func headline(r Report) string {
 		parts = append(parts, "no nodes are replaced or deleted")
 	}
 	if w := r.Workloads; w != nil && w.LostPods() > 0 {
-		parts = append(parts, diag.Counted(w.LostPods(), "pod")+" newly unschedulable")
+		parts = append(parts, text.Count(w.LostPods(), "pod")+" newly unschedulable")
 	}
 	if s.Conflicts > 0 {
-		parts = append(parts, diag.Counted(s.Conflicts, "field")+" set by other owners")
+		parts = append(parts, text.Count(s.Conflicts, "field")+" set by other owners")
 	}
 	if n := r.failed(); n > 0 {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
@@ -302,21 +299,21 @@ func (v escaper) moves(im *plan.Impact) (list []string) {
 
 // move returns what happens to a node that Karpenter moves.
 func (v escaper) move(m plan.Move) string {
-	text := "removed, because its pods fit on other nodes"
+	sentence := "removed, because its pods fit on other nodes"
 	if len(m.To) > 0 {
-		text = "replaced by " + v.list(m.To)
+		sentence = "replaced by " + v.list(m.To)
 	}
-	text += "; " + diag.Counted(m.Pods, "pod") + " moved"
+	sentence += "; " + text.Count(m.Pods, "pod") + " moved"
 	switch {
 	case m.Saves > 0:
-		text += fmt.Sprintf("; saves %s a month", m.Saves.Text())
+		sentence += fmt.Sprintf("; saves %s a month", m.Saves.Text())
 	case m.Saves < 0: // an overlay has other prices
-		text += fmt.Sprintf("; costs %s more a month", (-m.Saves).Text())
+		sentence += fmt.Sprintf("; costs %s more a month", (-m.Saves).Text())
 	}
 	if m.When != "" {
-		text += "; " + m.When
+		sentence += "; " + m.When
 	}
-	return text
+	return sentence
 }
 
 // NodeMove is what happens to a node that Karpenter moves, and why.
@@ -362,7 +359,7 @@ func (v escaper) waitingFor(p *plan.Pace) string {
 	case p.Waits && p.Never:
 		return "no node can be replaced within a year, because of freezes, windows or budgets"
 	case p.Waits:
-		return fmt.Sprintf("no node is replaced before %s, because of freezes or windows", clockText(p.Next))
+		return fmt.Sprintf("no node is replaced before %s, because of freezes or windows", text.SoonTime(p.Next))
 	}
 	budgets, allow := "the budgets", "allow"
 	switch len(p.Closed) {
@@ -378,7 +375,7 @@ func (v escaper) waitingFor(p *plan.Pace) string {
 	case p.Next.IsZero():
 		return "no disruption is allowed now: nodes that are already leaving use up the budgets"
 	}
-	return fmt.Sprintf("%s %s no disruption before %s", budgets, allow, clockText(p.Next))
+	return fmt.Sprintf("%s %s no disruption before %s", budgets, allow, text.SoonTime(p.Next))
 }
 
 // progress describes how far the nodes of a pool match it.
@@ -389,7 +386,7 @@ func (v escaper) progress(r plan.Rolling) string {
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
 		if soonest := r.Condemned.Soonest; !soonest.IsZero() {
-			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+clockText(soonest))
+			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+text.SoonTime(soonest))
 		}
 	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
@@ -397,8 +394,8 @@ func (v escaper) progress(r plan.Rolling) string {
 	if r.Joining > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes have not joined yet", r.Joining, r.Of))
 	}
-	if text := v.waitingFor(r.Pace); text != "" && r.Outdated > 0 {
-		parts = append(parts, text)
+	if sentence := v.waitingFor(r.Pace); sentence != "" && r.Outdated > 0 {
+		parts = append(parts, sentence)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -431,7 +428,7 @@ func (v escaper) obstacles(im *plan.Impact) (lines []string) {
 		return nil
 	}
 	for _, h := range byWorkload(im.Holds) {
-		switch nodes := diag.Counted(h.Nodes, "node"); h.Reason {
+		switch nodes := text.Count(h.Nodes, "node"); h.Reason {
 		case plan.HeldByPDB:
 			lines = append(lines, nodes+" blocked by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
 		case plan.HeldByDoNotDisrupt:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // mostLost is how many workloads with newly unschedulable pods are named.
@@ -45,7 +46,7 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 	if w.Pods == 1 {
 		verb = "gets"
 	}
-	view := &workloadView{Title: fmt.Sprintf("%s in an empty cluster %s %s, %s a month", diag.Counted(w.Pods, "pod"), verb,
+	view := &workloadView{Title: fmt.Sprintf("%s in an empty cluster %s %s, %s a month", text.Count(w.Pods, "pod"), verb,
 		workloadCounts(w.Before.Nodes, w.After.Nodes, "node"), workloadMoney(w.Before.Monthly, w.After.Monthly))}
 	for _, t := range w.PlanTypes {
 		view.Types = append(view.Types, workloadRow{
@@ -57,13 +58,13 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 		view.Lost = append(view.Lost, v.lost(l))
 	}
 	if n := len(w.Lost) - named; n > 0 {
-		view.More = "and pods of " + diag.Counted(n, "other workload")
+		view.More = "and pods of " + text.Count(n, "other workload")
 	}
-	if text := countUnplaced(*w); text != "" {
-		view.Notes = append(view.Notes, text)
+	if sentence := countUnplaced(*w); sentence != "" {
+		view.Notes = append(view.Notes, sentence)
 	}
-	for _, text := range w.Notes {
-		view.Notes = append(view.Notes, v(text))
+	for _, sentence := range w.Notes {
+		view.Notes = append(view.Notes, v(sentence))
 	}
 	return view
 }
@@ -72,14 +73,14 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 func (v escaper) lost(l plan.Lost) lostView {
 	view := lostView{
 		Workload: v(l.Workload), Pods: l.Pods,
-		Text: fmt.Sprintf("%s of %s newly unschedulable", diag.Counted(l.Pods, "pod"), v(l.Workload)),
+		Text: fmt.Sprintf("%s of %s newly unschedulable", text.Count(l.Pods, "pod"), v(l.Workload)),
 	}
 	for _, r := range l.Reasons {
-		text := v(r.Text)
+		sentence := v(r.Text)
 		if r.Pool != "" {
-			text = "pool " + v(r.Pool) + ": " + text
+			sentence = "pool " + v(r.Pool) + ": " + sentence
 		}
-		view.Reasons = append(view.Reasons, text)
+		view.Reasons = append(view.Reasons, sentence)
 	}
 	return view
 }
@@ -90,10 +91,10 @@ func countUnplaced(w plan.Workloads) string {
 	still := w.After.Unschedulable - w.LostPods()
 	var parts []string
 	if still > 0 {
-		parts = append(parts, fmt.Sprintf("%s unschedulable before and after the change", diag.Counted(still, "pod")))
+		parts = append(parts, fmt.Sprintf("%s unschedulable before and after the change", text.Count(still, "pod")))
 	}
 	if gained := w.Before.Unschedulable - still; gained > 0 {
-		parts = append(parts, fmt.Sprintf("the change makes %s schedulable", diag.Counted(gained, "pod")))
+		parts = append(parts, fmt.Sprintf("the change makes %s schedulable", text.Count(gained, "pod")))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -109,15 +110,15 @@ func bothSides(before, after string) string {
 // workloadCounts returns a number of things before and after: 1 → 2 nodes.
 func workloadCounts(before, after int, noun string) string {
 	if before == after {
-		return diag.Counted(after, noun)
+		return text.Count(after, noun)
 	}
-	return fmt.Sprint(before, " → ", diag.Counted(after, noun))
+	return fmt.Sprint(before, " → ", text.Count(after, noun))
 }
 
 func workloadMoney(before, after plan.Amount) string { return bothSides(before.Text(), after.Text()) }
 
 // workloads writes a section about pods.
-func (p *text) workloads(w *workloadView) {
+func (p *textPage) workloads(w *workloadView) {
 	if w == nil {
 		return
 	}
@@ -157,7 +158,7 @@ func (c *comment) workloads() {
 	c.printf("\n**Workloads**: %s\n", w.Title)
 	if c.detail == onlyNames {
 		if n := c.Workloads.LostPods(); n > 0 {
-			c.printf("\n🛑 %s newly unschedulable.\n", diag.Counted(n, "pod"))
+			c.printf("\n🛑 %s newly unschedulable.\n", text.Count(n, "pod"))
 		}
 		return
 	}
@@ -180,8 +181,8 @@ func (c *comment) workloads() {
 		c.printf("| %s | %s | %s | %s | %s |\n", code(r.Pool), code(r.Name), r.Nodes, r.Pods, r.Money)
 	}
 	items = nil
-	for _, text := range w.Notes {
-		items = append(items, "- "+text)
+	for _, sentence := range w.Notes {
+		items = append(items, "- "+sentence)
 	}
 	c.list(items)
 }

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/lkeplan/lkeplan/engine/schedule"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // waits describes the progress of a pool, and what it waits for.
@@ -16,20 +15,20 @@ func (t Terms) waits(p Pool, s standing) string {
 
 // failed explains why a revision has failed on a pool.
 func (t Terms) failed(p Pool, s standing) string {
-	return fmt.Sprintf("NodePool %s did not succeed within %s: %s", p.Name, durationText(t.Timeout),
+	return fmt.Sprintf("NodePool %s did not succeed within %s: %s", p.Name, text.Duration(t.Timeout),
 		t.state(p, s, "Karpenter has created none: check that the pods fit the pool in this revision"))
 }
 
 // state describes the progress of a pool. The guess is used if the reason for missing nodes is
 // unknown.
 func (t Terms) state(p Pool, s standing, guess string) string {
-	parts := []string{fmt.Sprintf("%d of %d new nodes have been ready for %s", min(s.good, s.need), s.need, durationText(t.Stable))}
+	parts := []string{fmt.Sprintf("%d of %d new nodes have been ready for %s", min(s.good, s.need), s.need, text.Duration(t.Stable))}
 	add := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(s.ready, "ready for less than "+durationText(t.Stable))
+	add(s.ready, "ready for less than "+text.Duration(t.Stable))
 	add(s.coming, "with a machine that has not joined or is not ready"+listMissing(p.New))
 	add(s.asked, "without a machine yet")
 	add(s.unmade, "not created yet")
@@ -73,5 +72,3 @@ func listMissing(made []Node) string {
 	}
 	return " (" + strings.Join(names, ", ") + ")"
 }
-
-func durationText(d time.Duration) string { return schedule.WriteDuration(d) }

@@ -76,15 +76,3 @@ type clockAt struct {
 
 func (c clockAt) Now() time.Time                  { return c.at }
 func (c clockAt) Since(t time.Time) time.Duration { return c.at.Sub(t) }
-
-// WriteDuration writes a duration without units that are zero: 8h.
-func WriteDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}

@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 const mostWorkloads = 50
@@ -121,8 +122,8 @@ func andMore(n int) string {
 	return fmt.Sprintf("* and %d more\n", n-mostWorkloads)
 }
 
-func countPods(n int) string  { return diag.Counted(n, "pod") }
-func countNodes(n int) string { return diag.Counted(n, "node") }
+func countPods(n int) string  { return text.Count(n, "pod") }
+func countNodes(n int) string { return text.Count(n, "node") }
 
 func monthlyDollars(c simulate.Cost) string { return c.Monthly.Text() }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // hostile is a simulation whose workloads, pools and notes are called like markup.
@@ -101,7 +101,7 @@ func TestBarsStayInTheirBoxes(t *testing.T) {
 // TestNumbersAreWrittenAlike by those who know configurations and those who do not.
 func TestNumbersAreWrittenAlike(t *testing.T) {
 	for n := range 3 {
-		if one, other := diag.Counted(n, "node"), simulate.Count(n, "node"); one != other {
+		if one, other := text.Count(n, "node"), text.Count(n, "node"); one != other {
 			t.Errorf("%q and %q", one, other)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // A Template is an object with a template of pods, for which a CapacityBuffer can reserve capacity.
@@ -221,16 +222,16 @@ func (w *cluster) spareOf(nodes []Node) (total Spare, notes []string) {
 		return n
 	}
 	for i, b := range buffers {
-		text, all := "It needs no additional node.", count(w.spare.pods, i)
+		sentence, all := "It needs no additional node.", count(w.spare.pods, i)
 		if len(only[b.Name]) > 0 {
-			text = fmt.Sprintf("It has %s that only buffers use, for %s a month: %s.", Count(len(only[b.Name]), "node"),
+			sentence = fmt.Sprintf("It has %s that only buffers use, for %s a month: %s.", text.Count(len(only[b.Name]), "node"),
 				cost[b.Name].Monthly.Text(), refsText(only[b.Name]))
 		}
-		reserved := Count(all, "pod")
+		reserved := text.Count(all, "pod")
 		if left := count(w.spare.left(), i); left > 0 {
 			reserved = fmt.Sprintf("%d of %s", all-left, reserved)
 		}
-		notes = append(notes, fmt.Sprintf("%s reserves capacity for %s. %s", b.Name, reserved, text))
+		notes = append(notes, fmt.Sprintf("%s reserves capacity for %s. %s", b.Name, reserved, sentence))
 	}
 	return total, notes
 }

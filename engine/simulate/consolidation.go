@@ -29,6 +29,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Consolidation says what to simulate after the pods have their nodes: some pods leave, and Karpenter removes and
@@ -85,7 +86,7 @@ func (e *consolidation) run(ctx context.Context, most int) error {
 			return err
 		}
 		if len(e.out.Steps) == most {
-			e.out.Notes = append(e.out.Notes, fmt.Sprintf("The simulation stops after %s; more would follow.", Count(most, "step")))
+			e.out.Notes = append(e.out.Notes, fmt.Sprintf("The simulation stops after %s; more would follow.", text.Count(most, "step")))
 			break
 		}
 		if err := e.step(withSettings(ctx)); err != nil {

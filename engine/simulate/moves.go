@@ -26,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Moved is a node that Karpenter removes or replaces because other capacity is cheaper or has room.
@@ -306,7 +307,7 @@ func (e *consolidation) incomplete() error {
 	case e.slow:
 		return errors.New("the search of Karpenter for several nodes stops after a minute")
 	case !e.out.Ended:
-		return fmt.Errorf("it does not end after %s", Count(len(e.out.Steps), "step"))
+		return fmt.Errorf("it does not end after %s", text.Count(len(e.out.Steps), "step"))
 	}
 	return nil
 }

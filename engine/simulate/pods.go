@@ -19,6 +19,8 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // pendingPod returns a pending pod without volumes. Volumes require only the region, which is the same for all
@@ -421,11 +423,11 @@ func ownersOf(pods []*corev1.Pod) string {
 	var texts []string
 	for i, name := range names {
 		if i == most {
-			texts = append(texts, Count(len(names)-most, "other workload"))
+			texts = append(texts, text.Count(len(names)-most, "other workload"))
 			break
 		}
 		if !strings.HasPrefix(name, "Pod ") {
-			name = Count(of[name], "pod") + " of " + name
+			name = text.Count(of[name], "pod") + " of " + name
 		}
 		texts = append(texts, name)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Reason is why pods cannot have a node of a pool.
@@ -56,7 +57,7 @@ func (r Refusal) Shown() (reasons []Reason) {
 		return reasons
 	}
 	return append(slices.Clip(reasons), Reason{
-		Text: Count(len(others), "other pool") + " that the pod cannot use because of labels or taints.",
+		Text: text.Count(len(others), "other pool") + " that the pod cannot use because of labels or taints.",
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Result is the nodes, the pods on them, and the reasons for unschedulable pods.
@@ -136,7 +138,7 @@ func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
 		}
 		if n > 0 {
 			notes = append(notes, fmt.Sprintf("On %s of pool %s with %s, not all pods of DaemonSets fit: Karpenter "+
-				"did not count all pods of DaemonSets on these nodes.", Count(n, "node"), p.Pool, p.Plan))
+				"did not count all pods of DaemonSets on these nodes.", text.Count(n, "node"), p.Pool, p.Plan))
 		}
 	}
 	return notes

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Report is a simulation of one state, or of two states to compare.
@@ -59,7 +59,7 @@ func (r Report) Changed() bool {
 // Text returns the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", escapeLine(r.Target), Count(r.Head.Asked-r.Head.Spare.Pods, "pod"))
+	fmt.Fprintf(&b, "%s: %s", escapeLine(r.Target), text.Count(r.Head.Asked-r.Head.Spare.Pods, "pod"))
 	if n := r.Head.Spare.Pods; n > 0 {
 		fmt.Fprintf(&b, " and %d of buffers", n)
 	}
@@ -70,7 +70,7 @@ func (r Report) Text() string {
 	if len(r.New) > 0 {
 		b.WriteString("Newly unschedulable pods:\n")
 		for _, s := range r.New[:min(len(r.New), mostRefusals)] {
-			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, Count(s.Pods, "pod"))
+			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, text.Count(s.Pods, "pod"))
 		}
 		if n := len(r.New) - mostRefusals; n > 0 {
 			fmt.Fprintf(&b, "  and %d more; -o json has all\n", n)
@@ -80,7 +80,7 @@ func (r Report) Text() string {
 	b.WriteString(alignRows(r.Table()))
 	b.WriteString(refusedText(r.Head))
 	for _, s := range r.Head.Shortfalls {
-		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, Count(int(s.Wanted), "node"), s.Text)
+		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, text.Count(int(s.Wanted), "node"), s.Text)
 	}
 	b.WriteString(consolidatedText(r.Head, r.Before) + r.changeText())
 	if len(r.Head.Notes) > 0 {
@@ -109,7 +109,7 @@ func refusedText(r Result) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nUnschedulable: %d of %s.\n", r.Refused, Count(r.Asked, "pod"))
+	fmt.Fprintf(&b, "\nUnschedulable: %d of %s.\n", r.Refused, text.Count(r.Asked, "pod"))
 	b.WriteString(refusalsText(r.Refusals))
 	return b.String()
 }
@@ -122,7 +122,7 @@ func refusalsText(refusals []Refusal) string {
 			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(refusals)-i)
 			break
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, Count(f.Pods, "pod"))
+		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, text.Count(f.Pods, "pod"))
 		for _, reason := range f.Shown() {
 			if reason.Pool != "" {
 				fmt.Fprintf(&b, "    pool %s: ", reason.Pool)
@@ -213,13 +213,13 @@ func consolidatedText(head Result, before *Result) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	if s.Left > 0 {
-		fmt.Fprintf(&b, "Then %d of %s are removed. ", s.Left, Count(head.Asked, "pod"))
+		fmt.Fprintf(&b, "Then %d of %s are removed. ", s.Left, text.Count(head.Asked, "pod"))
 	}
 	if len(s.Steps) == 0 {
 		b.WriteString("Karpenter does not change the nodes.\n")
 	} else {
 		fmt.Fprintf(&b, "Karpenter consolidates the nodes in %s. A step starts no earlier than consolidate_after after the "+
-			"previous change:\n", Count(len(s.Steps), "step"))
+			"previous change:\n", text.Count(len(s.Steps), "step"))
 	}
 	var base *Result
 	if before != nil && before.Consolidated != nil {
@@ -240,7 +240,7 @@ func (r Report) changeText() string {
 		fmt.Fprintf(&b, "\nThe change does not affect the nodes of %s.\n", r.Base)
 	} else {
 		fmt.Fprintf(&b, "\nThe change replaces nodes of %s in %s, within the disruption budgets of the pools:\n",
-			r.Base, Count(len(s.Steps), "step"))
+			r.Base, text.Count(len(s.Steps), "step"))
 	}
 	base := r.Before.Consolidated.result()
 	s.write(&b, base, base.Total)
@@ -259,13 +259,13 @@ func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 			moneyText(s.Peak.Hourly))
 	}
 	if s.Refused > 0 {
-		fmt.Fprintf(b, "At the end, %s unschedulable.\n", countAre(s.Refused, "pod"))
+		fmt.Fprintf(b, "At the end, %s unschedulable.\n", text.CountAre(s.Refused, "pod"))
 	}
 	if len(s.Held) > 0 {
 		b.WriteString("\nWhy the other nodes stay:\n")
 	}
 	for _, h := range s.Held {
-		fmt.Fprintf(b, "  pool %s, %s: %s.\n", h.Pool, Count(len(h.Nodes), "node"), h.Text)
+		fmt.Fprintf(b, "  pool %s, %s: %s.\n", h.Pool, text.Count(len(h.Nodes), "node"), h.Text)
 	}
 	for _, n := range s.Notes {
 		b.WriteString("Note: " + n + "\n")
@@ -331,14 +331,6 @@ func podsMove(n int) string {
 	return fmt.Sprintf("%d pods move", n)
 }
 
-// countAre counts objects, and adds the verb: "1 pod is", "2 pods are".
-func countAre(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, what)
-}
-
 // savingText describes the saved amount, or the additional cost if it is negative.
 func savingText(c Cost) string {
 	switch {
@@ -393,35 +385,9 @@ func (c Cost) Less(other Cost) Cost {
 	return Cost{Hourly: c.Hourly - other.Hourly, Monthly: c.Monthly - other.Monthly}
 }
 
-// Count writes a number of things: 1 pod, 2 pods. It is like diag.Counted, but does not depend on package config.
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // alignRows writes rows with aligned columns: the first two are names, the others figures.
 func alignRows(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			cells[i] = space + cell
-			if i < 2 {
-				cells[i] = cell + space
-			}
-		}
-		b.WriteString(strings.TrimRight(strings.Join(cells, "  "), " ") + "\n")
-	}
-	return b.String()
+	return strings.Join(text.Columns(rows, 2, 3, 4, 5, 6, 7), "\n") + "\n"
 }
 
 // breaks are line breaks, and the marker that a GitHub runner interprets anywhere in a line.

@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // A Directory is what is tested.
@@ -259,11 +260,11 @@ func (r Report) Text(out, errors io.Writer, color bool) error {
 			broken++
 		}
 	}
-	text := fmt.Sprintf("%s: %d passed, %d failed", diag.Counted(len(r.Runs), "run"), r.Passed, r.Failed-broken)
+	sentence := fmt.Sprintf("%s: %d passed, %d failed", text.Count(len(r.Runs), "run"), r.Passed, r.Failed-broken)
 	if broken > 0 {
-		text += ", " + diag.Counted(broken, "error")
+		sentence += ", " + text.Count(broken, "error")
 	}
-	_, err := fmt.Fprintln(out, text)
+	_, err := fmt.Fprintln(out, sentence)
 	return err
 }
 

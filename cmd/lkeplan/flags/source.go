@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // SourceFlags adds the flags for variables and the catalogue of the directory that a command reads.
@@ -40,7 +41,7 @@ func Arguments(least, most int) cobra.PositionalArgs {
 		case n > most && most == 0:
 			return fmt.Errorf("%s takes no arguments, and got %q", cmd.Name(), args[0])
 		case n > most:
-			return fmt.Errorf("%s takes at most %s, and got %d. Usage: %s", cmd.CommandPath(), diag.Counted(most, "argument"), n, usage)
+			return fmt.Errorf("%s takes at most %s, and got %d. Usage: %s", cmd.CommandPath(), text.Count(most, "argument"), n, usage)
 		}
 		return nil
 	}

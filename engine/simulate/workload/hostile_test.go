@@ -144,7 +144,7 @@ func TestInvalidManifests(t *testing.T) {
 			"missing: ScaledObject d in f.yaml is not read"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := text(of(t, "f.yaml", tt.text))
+			got := foundText(of(t, "f.yaml", tt.text))
 			for _, part := range tt.want {
 				if part == "no pods" {
 					if !strings.HasPrefix(got, "note: ") {

@@ -57,7 +57,7 @@ func TestAutoscalerKeepsZeroReplicas(t *testing.T) {
 		"maxReplicas: 3":                 "0 of Deployment web",
 		"minReplicas: 0, maxReplicas: 3": "0 of Deployment web",
 	} {
-		got := text(of(t, "f.yaml", deployment("web", "replicas: 0", "")+scaler("web", bounds)))
+		got := foundText(of(t, "f.yaml", deployment("web", "replicas: 0", "")+scaler("web", bounds)))
 		off := strings.Contains(got, "HorizontalPodAutoscaler web has no effect: Deployment web has replicas: 0")
 		if !strings.HasPrefix(got, want) || off == strings.HasPrefix(bounds, "minReplicas: 0") {
 			t.Errorf("with %s:\n%s", bounds, got)

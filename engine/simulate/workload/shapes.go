@@ -20,6 +20,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Shapes is the part of a cluster that decides which nodes its pods get, so that a simulation elsewhere has the
@@ -121,7 +122,7 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 	set.sort()
 	if left > 0 {
 		set.Notes = append(set.Notes, fmt.Sprintf("Left out: %s that the kubelet of a node runs itself.",
-			simulate.Count(left, "pod")))
+			text.Count(left, "pod")))
 	}
 	if d.blind {
 		set.Notes = append(set.Notes, "Namespace selectors match nothing, because the namespaces are unknown.")

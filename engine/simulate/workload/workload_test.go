@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 				if f.Name != "want" && f.Name != "want at most" {
 					continue
 				}
-				got := text(workload.Read(objects, f.Name == "want at most"))
+				got := foundText(workload.Read(objects, f.Name == "want at most"))
 				if *update {
 					archive.Files[i].Data = []byte(got)
 				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
@@ -63,7 +63,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func text(found workload.Found, err error) string {
+func foundText(found workload.Found, err error) string {
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
