@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -33,7 +33,7 @@ type Saved struct {
 }
 
 // savedVersion is the version of the format. Another version is refused.
-const savedVersion = "1"
+const savedVersion = "2"
 
 // Save joins a plan with its input.
 func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string,
@@ -53,22 +53,30 @@ func (s Saved) Write(w io.Writer) error {
 	return enc.Encode(s)
 }
 
-// ReadSaved reads what Write has written.
-func ReadSaved(r io.Reader) (Saved, error) {
-	var s Saved
+// ReadSaved reads what Write has written. A member that this version does not know is an error: it could be something
+// that an apply must respect.
+func ReadSaved(r io.Reader) (s Saved, err error) {
 	raw, err := readAll(r)
 	if err != nil {
 		return s, err
 	}
-	if err := utiljson.Unmarshal(raw, &s); err != nil {
-		return s, fmt.Errorf("it is not a plan; create one with: lkeplan plan --out FILE (%w)", err)
+	var format struct {
+		Version string `json:"format_version"`
 	}
-	if s.FormatVersion != savedVersion {
-		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads %s; create a new plan with: lkeplan plan --out FILE",
-			s.FormatVersion, savedVersion)
+	const create = "create one with: lkeplan plan --out FILE"
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &format); err != nil {
+		return s, fmt.Errorf("it is not a plan; %s (%w)", create, err)
+	}
+	if format.Version != savedVersion {
+		return s, fmt.Errorf("it is not a plan of the format version %s, which this lkeplan reads, but of %q; %s",
+			savedVersion, format.Version, create)
+	}
+	unknown, err := kjson.UnmarshalStrict(raw, &s)
+	if err := errors.Join(append(unknown, err)...); err != nil {
+		return s, fmt.Errorf("it is not a plan; %s (%w)", create, err)
 	}
 	if s.Made.IsZero() {
-		return s, errors.New("it is not a plan; create one with: lkeplan plan --out FILE")
+		return s, errors.New("it is not a plan: \"made\" is missing; " + create)
 	}
 	return s, nil
 }

@@ -2,11 +2,100 @@ package compare
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
+
+// savedPlan is a plan with each kind of value that can be unknown.
+func savedPlan(t *testing.T) (Saved, string) {
+	t.Helper()
+	at, money := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), 12*catalog.Dollar
+	place := diag.Range{Filename: "main.lke.hcl", Start: diag.Pos{Line: 3, Column: 1}, End: diag.Pos{Line: 3, Column: 9}}
+	p := plan.Plan{
+		Base: plan.Revision{Kind: "snapshot", Ref: "prod.json", Taken: at}, Head: plan.Revision{Kind: "dir", Ref: "prod"}, Now: at,
+		Counted: true, Nodes: 3, Before: plan.Cost{Floor: money, Ceiling: plan.Ceiling{Monthly: money, AtLeast: true}},
+		After: plan.Cost{FloorUnknown: true, Ceiling: plan.Ceiling{Unlimited: true}, By: []string{"cpu"}, Alone: &plan.Ceiling{Monthly: money}},
+		Changes: []plan.Change{{
+			Addr: "pool.web", Previous: "pool.old", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "web", UID: "1",
+			Source: place, Action: plan.Update, Effect: plan.Roll, Loosens: true, Sooner: true, Relabels: true, Because: []string{"node_class.a"},
+			Old:    map[string]any{"spec": map[string]any{"weight": int64(1)}},
+			Fields: []plan.Field{{Path: "spec.weight", Before: int64(1), After: int64(1) << 60, Effect: plan.Roll, Source: place, Owners: []string{"jane"}}},
+			Before: &plan.Cost{Ceiling: plan.Ceiling{Monthly: money + 1}}, Current: &money, Impact: &plan.Impact{Known: true, Of: 3, Rolled: 2,
+				Pace:  &plan.Pace{Next: at, Waits: true, Closed: []string{"0"}, Windows: []plan.Window{{From: at, Until: at.Add(time.Hour)}}},
+				Holds: []plan.Held{{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: "shop/web"}, Nodes: 1}}},
+			Conflicts: []plan.Conflict{{Path: "spec.limits", Owner: "jane"}},
+		}, {
+			Addr: "buffer.b", Kind: "CapacityBuffer", Namespace: "shop", Name: "b", Action: plan.Forget, Prune: plan.Drained,
+			Released: map[string]any{"spec": "x"}, Impact: &plan.Impact{},
+		}},
+		Drift:    []plan.Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits", Live: "9", Owners: []string{"jane"}, Whole: "spec"}},
+		Verdicts: []plan.Verdict{{Guard: "policy.a", Status: plan.Waiting, Limit: "2", Until: at, Source: place, Default: true}},
+		Rolling:  []plan.Rolling{{Addr: "pool.old", Pool: "old", Of: 2, Condemned: &plan.Removal{Since: at, Nodes: 2, Soonest: at}}},
+		Workloads: &plan.Workloads{Pods: 2, After: plan.Placed{Pods: 1, Unschedulable: 1, Monthly: plan.Amount(money)},
+			Lost: []plan.Lost{{Workload: "Deployment web/api", Pods: 1, Reasons: []plan.PoolReason{{Text: "no pool <fits>"}}}}, Missing: []string{"x"}},
+		Notes: []string{"a"},
+	}
+	s := Save(compile.Result{}, compile.Result{}, p, "v1", true, []string{"policy.a:*"}, at)
+	s.OtherCluster = "prod"
+	var b strings.Builder
+	if err := s.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return s, b.String()
+}
+
+func TestASavedPlanIsReadAsItWas(t *testing.T) {
+	saved, text := savedPlan(t)
+	read, err := ReadSaved(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(saved, read, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(plan.Pace{})); diff != "" {
+		t.Errorf("(-saved +read)\n%s", diff)
+	}
+	was, err := saved.Plan.Digest()
+	if is, err2 := read.Plan.Digest(); err != nil || err2 != nil || was != is {
+		t.Errorf("the digest is %s, and was %s: %v %v", is, was, err, err2)
+	}
+}
+
+// TestASavedPlanThatIsNotUnderstoodIsRefused: an apply would not do what was shown.
+func TestASavedPlanThatIsNotUnderstoodIsRefused(t *testing.T) {
+	_, text := savedPlan(t)
+	for name, tt := range map[string]struct{ old, new, want string }{
+		"another format":            {`"format_version":"2"`, `"format_version":"1"`, `but of "1"; create one with`},
+		"no format":                 {`"format_version":"2",`, ``, `but of ""; create one with`},
+		"a format that is a number": {`"format_version":"2"`, `"format_version":2`, "it is not a plan"},
+		"an unknown member":         {`"made":`, `"until":"2026-11-20T10:00:00Z","made":`, `unknown field "until"`},
+		"an unknown member inside":  {`"uid":"1"`, `"uid":"1","generation":2`, `unknown field "plan.changes[0].generation"`},
+		"another case":              {`"prune":true`, `"Prune":true`, `unknown field "Prune"`},
+		"a member that is twice":    {`"prune":true`, `"prune":true,"prune":false`, "prune"},
+		"an amount in words":        {`"monthly":"12.00"`, `"monthly":"unknown"`, "it is not a plan"},
+		"a truncated file":          {text[len(text)/2:], ``, "unexpected end of JSON input"},
+		"two plans":                 {text, text + text, "it is not a plan"},
+		"no time":                   {`"made":"2026-11-20T10:00:00Z"`, `"made":"0001-01-01T00:00:00Z"`, `"made" is missing`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := strings.Replace(text, tt.old, tt.new, 1)
+			if changed == text {
+				t.Fatalf("%s is not in %s", tt.old, text)
+			}
+			if _, err := ReadSaved(strings.NewReader(changed)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
 
 // TestFreshSaysWhatHasChanged since a plan was made, in words that are right for
 // each action.

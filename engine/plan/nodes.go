@@ -50,28 +50,28 @@ type Node struct {
 
 // Impact is what happens to the nodes of a pool. If no cluster was read, only Pace is known, without numbers.
 type Impact struct {
-	Known   bool // a cluster was read
-	Of      int  // nodes of the pool
-	Rolled  int  // replaced because of the change
-	Deleted int  // deleted immediately: with the pool, or because it has fewer replicas
+	Known   bool `json:"known,omitempty"` // a cluster was read
+	Of      int  `json:"of"`              // nodes of the pool
+	Rolled  int  `json:"rolled"`          // replaced because of the change
+	Deleted int  `json:"deleted"`         // deleted immediately: with the pool, or because it has fewer replicas
 	// Relabeled are the nodes whose labels or annotations change in place, including nodes that are replaced for
 	// another field.
-	Relabeled int
+	Relabeled int `json:"relabeled"`
 	// Removable are other nodes that Karpenter may remove or replace because of the change, within the budgets: those
 	// of Moves, if what Karpenter does is known.
-	Removable int
-	Moves     []Move
+	Removable int    `json:"removable"`
+	Moves     []Move `json:"moves,omitempty"`
 	// Elsewhere reports that the pool is draining: nodes of other pools replace its nodes.
-	Elsewhere bool
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Upgrade is the old and the new Kubernetes version of the rolled nodes: v1.33.4+lke2 → v1.34.1+lke1; "" if it
 	// stays.
-	Upgrade string
+	Upgrade string `json:"kubernetes_version,omitempty"`
 	// Pace is when the budgets allow the roll; nil if no node rolls.
-	Pace *Pace
+	Pace *Pace `json:"budget,omitempty"`
 	// Holds keep rolled nodes from being replaced, most nodes first.
-	Holds []Held
+	Holds []Held `json:"holds,omitempty"`
 	// Expiring nodes reach their expireAfter within a week, and are then replaced regardless of budgets.
-	Expiring int
+	Expiring int `json:"expiring"`
 }
 
 // Exact reports whether Removable are the nodes that Karpenter moves, not the most that it may.

@@ -49,33 +49,35 @@ type State struct {
 
 // Plan is the effect of changing a base to a head.
 type Plan struct {
-	Base, Head Revision
-	Rules      Revision  // revision of the guards and policies, if it is not the base
-	Now        time.Time // when budgets and expiry were evaluated; zero: they were not
-	Changes    []Change  // sorted by address; unchanged objects only if they moved
-	Drift      []Drift   // changes by others to live objects; sorted by address and path
-	Verdicts   []Verdict // of guards and policies; sorted by guard and address
+	Base     Revision  `json:"base,omitzero"`
+	Head     Revision  `json:"head,omitzero"`
+	Rules    Revision  `json:"rules,omitzero"`     // revision of the guards and policies, if it is not the base
+	Now      time.Time `json:"now,omitzero"`       // when budgets and expiry were evaluated; zero: they were not
+	Changes  []Change  `json:"changes"`            // sorted by address; unchanged objects only if they moved
+	Drift    []Drift   `json:"drift,omitempty"`    // changes by others to live objects; sorted by address and path
+	Verdicts []Verdict `json:"verdicts,omitempty"` // of guards and policies; sorted by guard and address
 	// Before and After are the range of the monthly cost of all pools. Current is the cost of the live nodes; nil if no
 	// cluster was read, or a price is unknown.
-	Before, After Cost
-	Current       *catalog.Money
-	Counted       bool // whether a cluster was read
-	Nodes         int  // in the cluster; 0 if none was read
+	Before  Cost           `json:"cost_before"`
+	After   Cost           `json:"cost_after"`
+	Current *catalog.Money `json:"cost_current,omitempty"`
+	Counted bool           `json:"counted,omitempty"` // whether a cluster was read
+	Nodes   int            `json:"nodes,omitempty"`   // in the cluster; 0 if none was read
 	// Incomplete reports that a directory has no plan, so that its nodes and costs, and the sums, are unknown.
-	Incomplete bool `json:",omitempty"`
+	Incomplete bool `json:"incomplete,omitempty"`
 	// Repriced reports that the change alters the price catalogue, so that all costs are at the higher of two prices.
-	Repriced bool `json:",omitempty"`
+	Repriced bool `json:"catalog_changes,omitempty"`
 	// Waves reports that nodes are replaced in waves, which hold only nodes that differ from their pool, and not
 	// those that Karpenter moves because other capacity is cheaper or has room.
-	Waves bool `json:",omitempty"`
+	Waves bool `json:"waves,omitempty"`
 	// Catalog names the price catalogue; "" for the built-in one.
-	Catalog string `json:",omitempty"`
+	Catalog string `json:"catalog,omitempty"`
 	// Rolling are the pools whose nodes do not match the live objects yet, by name; none if no cluster was read.
-	Rolling []Rolling
+	Rolling []Rolling `json:"rolling,omitempty"`
 	// Workloads are what happens to pods; nil if none were simulated.
-	Workloads *Workloads `json:",omitempty"`
+	Workloads *Workloads `json:"workloads,omitempty"`
 	// Notes describe what could not be read, and so is missing.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Revision names one side of a comparison.
@@ -112,52 +114,54 @@ func (r Revision) String() string {
 
 // Change is what happens to one object.
 type Change struct {
-	Addr       string // in the head; in the base if the object is deleted
-	Previous   string // the address in the base if that differs
-	Block      string // the block type: pool, node_class
-	APIVersion string
-	Kind       string
-	Namespace  string // "" for most kinds
-	Name       string
-	UID        string     // of the object in the cluster; "" if there is none, or no cluster was read
-	Source     diag.Range // of the block
-	Action     Action
+	Addr       string     `json:"address"`                    // in the head; in the base if the object is deleted
+	Previous   string     `json:"previous_address,omitempty"` // the address in the base if that differs
+	Block      string     `json:"type"`                       // the block type: pool, node_class
+	APIVersion string     `json:"apiVersion,omitempty"`
+	Kind       string     `json:"kind"`
+	Namespace  string     `json:"namespace,omitempty"` // "" for most kinds
+	Name       string     `json:"name"`
+	UID        string     `json:"uid,omitempty"`   // of the object in the cluster; "" if there is none, or no cluster was read
+	Source     diag.Range `json:"source,omitzero"` // of the block
+	Action     Action     `json:"action"`
 	// Old and New are the stored object without the fields that the API server and controllers add; nil if there is
 	// none.
-	Old, New map[string]any
-	Fields   []Field // sorted by path
-	Effect   Effect  // the most disruptive of the fields'
-	Partial  bool    // of a Roll: only nodes that do not match any more
+	Old     map[string]any `json:"before,omitempty"`
+	New     map[string]any `json:"after,omitempty"`
+	Fields  []Field        `json:"fields,omitempty"`  // sorted by path
+	Effect  Effect         `json:"effect"`            // the most disruptive of the fields'
+	Partial bool           `json:"partial,omitempty"` // of a Roll: only nodes that do not match any more
 	// Loosens reports that Karpenter may remove or replace further nodes: of the pool, or of unknown pools.
-	Loosens bool
+	Loosens bool `json:"loosens,omitempty"`
 	// Sooner reports that nodes may go sooner, or more at a time, so that all nodes of the pool count even if it is
 	// known which ones Karpenter moves.
-	Sooner bool `json:",omitempty"`
+	Sooner bool `json:"sooner,omitempty"`
 	// Relabels reports that labels or annotations of the nodes of the pool change in place.
-	Relabels bool
+	Relabels bool `json:"relabels,omitempty"`
 	// Prune is the stage of the removal of a pool, or that it is canceled; RemoveAtOnce for other changes.
-	Prune RemovalStage
+	Prune RemovalStage `json:"prune,omitempty"`
 	// Outside reports that no state declares the pool: it does not change, and its nodes are replaced because of their
 	// class. Its address is kind and name.
-	Outside bool
+	Outside bool `json:"outside,omitempty"`
 	// Released is the last state of a forgotten pool; nil if it does not change.
-	Released map[string]any
+	Released map[string]any `json:"released,omitempty"`
 	// Because names other objects whose changes roll the pool, or may remove its nodes: its class, an overlay, a
 	// buffer, a limits block, a pool that adds or loses capacity.
-	Because []string
+	Because []string `json:"because,omitempty"`
 	// Attracts says of a change that adds capacity to a pool for which other pools it may attract pods, and for which
 	// not, and why. Of a change that takes capacity from a pool, it says the pods of which other pools Karpenter may
 	// move. None if it is known which nodes Karpenter moves.
-	Attracts []string
+	Attracts []string `json:"attracts,omitempty"`
 	// Before and After are the range of the monthly cost of a pool; nil if there is no
 	// pool. Current is the cost of its nodes; nil if no cluster was read, or the price of one is
 	// not known.
-	Before, After *Cost
-	Current       *catalog.Money
+	Before  *Cost          `json:"cost_before,omitempty"`
+	After   *Cost          `json:"cost_after,omitempty"`
+	Current *catalog.Money `json:"cost_current,omitempty"`
 	// Impact is what happens to a pool's nodes; nil for other kinds.
-	Impact *Impact
+	Impact *Impact `json:"impact,omitempty"`
 	// Conflicts are fields that other owners have set to another value, because of which an apply is refused.
-	Conflicts []Conflict
+	Conflicts []Conflict `json:"conflicts,omitempty"`
 }
 
 // Key returns the key of the changed object.
@@ -176,18 +180,21 @@ func (c Change) SwitchesStatic() bool {
 
 // Drift is a field of a live object that another owner than lkeplan has set, or a newer version of the control plane.
 type Drift struct {
-	Addr, Kind, Namespace, Name string
-	Path                        string
-	Applied                     any      // the value in the base; nil if it has none
-	Live                        any      // JSON-shaped; nil if it was removed
-	Owners                      []string // field managers, sorted
+	Addr      string   `json:"address"`
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name"`
+	Path      string   `json:"path"`
+	Applied   any      `json:"applied"`          // the value in the base; nil if it has none
+	Live      any      `json:"live"`             // JSON-shaped; nil if it was removed
+	Owners    []string `json:"owners,omitempty"` // field managers, sorted
 	// Kept reports that an apply does not change the field, because the head does not set it. Otherwise the apply is
 	// refused.
-	Kept bool
+	Kept bool `json:"kept,omitempty"`
 	// Whole is the path of the map around the field if that is owned, and reverted, as a whole; "" for other fields.
-	Whole string `json:",omitempty"`
+	Whole string `json:"whole,omitempty"`
 	// Detail describes the consequences in sentences; may be "".
-	Detail string
+	Detail string `json:"detail,omitempty"`
 }
 
 // Key returns the key of the drifted object.

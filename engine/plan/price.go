@@ -46,9 +46,9 @@ func (o Offer) Size(name string) int64 {
 
 // Ceiling is a maximum monthly cost.
 type Ceiling struct {
-	Monthly   catalog.Money
-	Unlimited bool // there is no limit
-	AtLeast   bool // Monthly lacks plan types whose price is unknown
+	Monthly   catalog.Money `json:"monthly"`
+	Unlimited bool          `json:"unlimited,omitempty"` // there is no limit
+	AtLeast   bool          `json:"at_least,omitempty"`  // Monthly lacks plan types whose price is unknown
 }
 
 // Known reports whether there is a maximum and it is known.
@@ -77,15 +77,15 @@ func (c Ceiling) String() string {
 
 // Cost is the range of the monthly cost of pools.
 type Cost struct {
-	Floor   catalog.Money // of the nodes that always exist: those of static pools
-	Ceiling Ceiling
+	Floor   catalog.Money `json:"floor"` // of the nodes that always exist: those of static pools
+	Ceiling Ceiling       `json:"ceiling"`
 	// By are the limits that bind: if all of them grow, the ceiling grows. They are cpu, memory and nodes of the
 	// pool, and addresses of limits blocks.
-	By []string `json:",omitempty"`
+	By []string `json:"limited_by,omitempty"`
 	// Alone is the ceiling without limits blocks; nil if none is below it.
-	Alone *Ceiling `json:",omitempty"`
+	Alone *Ceiling `json:"ceiling_uncapped,omitempty"`
 	// FloorUnknown reports that the floor lacks nodes whose price is unknown.
-	FloorUnknown bool
+	FloorUnknown bool `json:"floor_unknown,omitempty"`
 	// Open are the addresses of the pools whose cost no limit bounds, for messages; only of a total.
 	Open []string `json:"-"`
 }
