@@ -330,7 +330,7 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 		page.Line(2, "%s", note)
 	}
 	for _, p := range pools {
-		state, holds := reports.Progress(p)
+		state, holds := p.Progress(diag.OneLine)
 		page.Line(2, "%s: %s", p.Addr, state)
 		for _, text := range holds {
 			page.Line(4, "%s", text)

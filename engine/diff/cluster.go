@@ -93,7 +93,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 			return nil, plan.Revision{}, err
 		}
 		tie := compare.Tie{Cluster: c.Head.Cluster, Other: other, Place: "snapshot " + name}
-		return d.Consolidating(compare.Tied(snapshot.View(), tie)), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
+		return d.Consolidating(compare.Tied(snapshot.View(), tie)), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken.UTC()}, nil
 	}
 	return nil, plan.Revision{}, fmt.Errorf("--nodes %s: write live or snapshot:FILE", d.Nodes)
 }

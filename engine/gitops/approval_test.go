@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -209,7 +210,7 @@ func TestWaitingPlanListsItsChanges(t *testing.T) {
 		}
 	}
 	many := plan.Plan{Changes: []plan.Change{{Addr: "pool.a", Fields: slices.Repeat([]plan.Field{{Path: "spec.x", After: "y"}}, 25)}}}
-	if c := plannedChanges(many); len(c) != 1 || len(c[0].Fields) != mostFields || c[0].FieldsLeftOut != 5 {
+	if c := reports.Changed(many, mostListed, mostFields); len(c) != 1 || len(c[0].Fields) != mostFields || c[0].FieldsLeftOut != 5 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -21,11 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -58,7 +58,7 @@ func removalStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 }
 
 func rollingStatus(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
-	state, holds := reports.Progress(r)
+	state, holds := r.Progress(diag.OneLine)
 	s := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Of}
 	c := &lkeplanv1alpha1.CondemnedStatus{
 		Since: metav1.NewTime(r.Condemned.Since.UTC().Truncate(time.Second)), Nodes: max(r.Condemned.Nodes, r.Of),

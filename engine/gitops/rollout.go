@@ -17,11 +17,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -566,7 +566,7 @@ func recordHolds(at map[string]*rollout.Pool, m compare.Measured) {
 			p.Held = r.Outdated
 		}
 		if p.Held > 0 {
-			state, held := report.Progress(r)
+			state, held := r.Progress(diag.OneLine)
 			p.Hold = strings.Join(append([]string{state}, held...), "; ")
 		}
 	}

@@ -24,7 +24,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 			Digest: digest, Revision: revision, Summary: summaryLine(p),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,
 			NodesRolled: s.NodesRolled.Nodes, NodesDeleted: s.NodesDeleted.Nodes, NodesDrained: s.NodesDrained.Nodes,
-			NodesRemovable: s.NodesRemovable.Nodes, Moves: plannedMoves(p),
+			NodesRemovable: s.NodesRemovable.Nodes, Moves: reports.Moves(p, mostListed),
 		}
 		if p.After.Ceiling.Known() {
 			np.Status.Plan.CostCeiling = p.After.Ceiling.Monthly.String()
@@ -32,7 +32,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 	}
 	np.Status.Guards, np.Status.NextWindow = nil, nil
 	if np.Status.Plan != nil && !p.Empty() && slices.ContainsFunc(p.Verdicts, func(v plan.Verdict) bool { return v.Status != plan.Passed }) {
-		np.Status.Plan.Changes = plannedChanges(p)
+		np.Status.Plan.Changes = reports.Changed(p, mostListed, mostFields)
 	}
 	for _, v := range p.Verdicts {
 		if v.Status != plan.Passed {
@@ -57,33 +57,6 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 
 // mostFields is the maximum number of an object's fields in a status.
 const mostFields = 20
-
-// plannedChanges returns the objects and fields that an approval of the plan allows to change.
-func plannedChanges(p plan.Plan) (list []lkeplanv1alpha1.PlannedChange) {
-	for _, c := range reports.Changed(p) {
-		if len(list) == mostListed {
-			break
-		}
-		shown := min(len(c.Fields), mostFields)
-		list = append(list, lkeplanv1alpha1.PlannedChange{
-			Object: c.Object, Effect: c.Effect, Fields: c.Fields[:shown], FieldsLeftOut: len(c.Fields) - shown,
-		})
-	}
-	return list
-}
-
-// plannedMoves returns the nodes that Karpenter moves because of the plan. The command "lkeplan why" reads them to
-// explain why a node was removed.
-func plannedMoves(p plan.Plan) (list []lkeplanv1alpha1.PlannedMove) {
-	for _, c := range p.Changes {
-		for _, m := range reports.Moves(c) {
-			if len(list) < mostListed {
-				list = append(list, lkeplanv1alpha1.PlannedMove{NodeClaim: m.Node, Node: m.NodeName, Effect: m.Effect})
-			}
-		}
-	}
-	return list
-}
 
 // mostListed is the maximum length of the lists in a status.
 const mostListed = 100

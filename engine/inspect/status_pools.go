@@ -20,7 +20,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -205,7 +204,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	says = append(says, w.maintained(pool)...)
 	says = append(says, w.relabels(pool)...)
 	says = append(says, w.repriced(pool)...)
-	state, holds := reports.Progress(r)
+	state, holds := r.Progress(diag.OneLine)
 	switch {
 	case r.Condemned != nil:
 		says = append(says, Remark{What: RemarkCondemned, Text: state, Since: timeOrNil(r.Condemned.Since)})

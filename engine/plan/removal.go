@@ -58,7 +58,7 @@ func ReadRemoval(pool map[string]any) (r Removal, started bool) {
 	if sinceErr != nil || nodesErr != nil {
 		return Removal{}, true
 	}
-	return Removal{Since: since, Nodes: nodes, Limit: words[2]}, true
+	return Removal{Since: since.UTC(), Nodes: nodes, Limit: words[2]}, true
 }
 
 // String returns the text of the annotation on a NodePool that is being removed.

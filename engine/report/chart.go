@@ -212,7 +212,7 @@ func (r *weekRow) describe() {
 	r.Text = plainText.consequence(r.impact)
 	if r.others > 0 {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
-		r.Text = plainText.waitingFor(r.impact.Pace)
+		r.Text = r.impact.Pace.Waiting(plainText)
 		if r.rolled > 0 {
 			sentence := fmt.Sprintf("%s replaced in %d pools; %s", text.Count(r.rolled, "node"), 1+r.others, r.Text)
 			r.Text = strings.TrimSuffix(sentence, "; ")

@@ -14,12 +14,12 @@ func TestPodsOfAWorkloadHoldNodesInOneLine(t *testing.T) {
 		return plan.Held{Hold: plan.Hold{Reason: reason, Object: object, Workload: workload}, Nodes: len(on), On: on}
 	}
 	const spread = "Deployment shop/spread"
-	got := plainText.obstacles(&plan.Impact{Known: true, Holds: []plan.Held{
+	got := plan.Impact{Known: true, Holds: []plan.Held{
 		of(plan.HeldByDoNotDisrupt, "pod shop/spread-1", spread, "a"), of(plan.HeldByDoNotDisrupt, "pod shop/spread-2", spread, "a"),
 		of(plan.HeldByDoNotDisrupt, "pod shop/spread-3", spread, "b"), of(plan.HeldByDoNotDisrupt, "pod shop/alone", "", "b"),
 		of(plan.NoOtherPlace, "pod shop/spread-1", spread, "a"), of(plan.NoOtherPlace, "pod shop/spread-2", spread, "b"),
 		of(plan.NoOtherPlace, "pod shop/one-1", "Deployment shop/one", "b"), of(plan.HeldByPDB, "shop/spread", "", "a", "b"),
-	}})
+	}}.Obstacles(plainText)
 	want := []string{
 		"2 nodes blocked by karpenter.sh/do-not-disrupt on 3 pods of Deployment shop/spread",
 		"1 node blocked by karpenter.sh/do-not-disrupt on pod shop/alone",

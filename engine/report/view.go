@@ -94,7 +94,8 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 		}
 	}
 	for _, p := range r.Rolling {
-		view.Pools = append(view.Pools, poolRow{v(p.Addr), v.progress(p), v.obstacles(&plan.Impact{Holds: p.Holds})})
+		state, blocked := p.Progress(v)
+		view.Pools = append(view.Pools, poolRow{v(p.Addr), state, blocked})
 	}
 	for _, text := range r.Notes {
 		view.Missing = append(view.Missing, v(text))
@@ -105,7 +106,10 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 func (v escaper) entry(e entry, path func(string) string) entryView {
 	row := entryView{
 		entry: e, Addr: v(e.Addr), Place: sourcePlace(e.Source, path), Others: v.furtherObjects(e), Headline: v.headline(e.Change),
-		Consequence: v.consequenceOf(e), Obstacles: v.obstacles(e.Impacts()), Costs: costRows(e.Change),
+		Consequence: v.consequenceOf(e), Costs: costRows(e.Change),
+	}
+	if im := e.Impacts(); im != nil {
+		row.Obstacles = im.Obstacles(v)
 	}
 	for _, c := range append([]plan.Change{e.Change}, e.More...) {
 		row.Obstacles = append(row.Obstacles, v.moves(c.Impact)...)

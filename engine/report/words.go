@@ -7,6 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -18,13 +19,7 @@ type escaper func(string) string
 var plainText escaper = diag.OneLine
 
 // list joins names with commas.
-func (v escaper) list(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = v(name)
-	}
-	return strings.Join(quoted, ", ")
-}
+func (v escaper) list(names []string) string { return text.Quoted(names, v) }
 
 // versus names the two compared revisions, the reason for the base, and the revision that guards come from; "" if they
 // are unknown. The working directory is not named.
@@ -190,23 +185,19 @@ func (v escaper) headline(c plan.Change) string {
 	return text
 }
 
-// Changed describes for people what happens to each object of a plan and to its fields.
-func Changed(p plan.Plan) (list []ObjectChange) {
-	for _, c := range p.Changes {
-		t := ObjectChange{Object: plainText(c.Addr), Effect: plainText.headline(c)}
-		for _, f := range c.Fields {
-			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+
-				beforeAndAfter(fieldValues(f)))
+// Changed describes for a status what happens to the first objects of a plan, and to the first fields of each.
+func Changed(p plan.Plan, objects, fields int) (list []lkeplanv1alpha1.PlannedChange) {
+	for _, c := range p.Changes[:min(len(p.Changes), objects)] {
+		shown := c.Fields[:min(len(c.Fields), fields)]
+		t := lkeplanv1alpha1.PlannedChange{
+			Object: plainText(c.Addr), Effect: plainText.headline(c), FieldsLeftOut: len(c.Fields) - len(shown),
+		}
+		for _, f := range shown {
+			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+beforeAndAfter(fieldValues(f)))
 		}
 		list = append(list, t)
 	}
 	return list
-}
-
-// ObjectChange is what happens to one object.
-type ObjectChange struct {
-	Object, Effect string
-	Fields         []string
 }
 
 // fieldEffect describes what the change of a field does to nodes.
@@ -232,7 +223,7 @@ func (v escaper) consequence(im *plan.Impact) string {
 	case im == nil:
 		return ""
 	case !im.Known:
-		return v.waitingFor(im.Pace)
+		return im.Pace.Waiting(v)
 	case im.Of == 0:
 		return "the pool has no nodes"
 	case im.Deleted > 0 || im.Rolled == 0:
@@ -241,14 +232,14 @@ func (v escaper) consequence(im *plan.Impact) string {
 		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, rollVerb(im), v.upgrade(im)) + alsoRemovable(im)
 	case im.Pace.Never:
 		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, rollVerb(im), v.upgrade(im),
-			v.waitingFor(im.Pace)) + alsoRemovable(im)
+			im.Pace.Waiting(v)) + alsoRemovable(im)
 	}
 	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, rollVerb(im), v.upgrade(im),
 		min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
 		text += fmt.Sprintf(", in at least %d batches", im.Pace.Waves)
 	}
-	if hold := v.waitingFor(im.Pace); hold != "" {
+	if hold := im.Pace.Waiting(v); hold != "" {
 		text += "; " + hold
 	}
 	return text + alsoRemovable(im)
@@ -316,20 +307,21 @@ func (v escaper) move(m plan.Move) string {
 	return sentence
 }
 
-// NodeMove is what happens to a node that Karpenter moves, and why.
-type NodeMove struct{ Node, NodeName, Effect string }
-
-// Moves describes for people the nodes that Karpenter moves for the change of a pool.
-func Moves(c plan.Change) (list []NodeMove) {
-	if c.Impact == nil {
-		return nil
-	}
-	because := c.Because
-	if len(because) == 0 {
-		because = []string{c.Addr}
-	}
-	for _, m := range c.Impact.Moves {
-		list = append(list, NodeMove{m.Node, m.NodeName, "because of " + plainText.list(because) + ": " + plainText.move(m)})
+// Moves describes for a status the first nodes that Karpenter moves because of a plan.
+func Moves(p plan.Plan, most int) (list []lkeplanv1alpha1.PlannedMove) {
+	for _, c := range p.Changes {
+		if c.Impact == nil {
+			continue
+		}
+		because := c.Because
+		if len(because) == 0 {
+			because = []string{c.Addr}
+		}
+		for _, m := range c.Impact.Moves[:min(len(c.Impact.Moves), most-len(list))] {
+			list = append(list, lkeplanv1alpha1.PlannedMove{
+				NodeClaim: m.Node, Node: m.NodeName, Effect: "because of " + plainText.list(because) + ": " + plainText.move(m),
+			})
+		}
 	}
 	return list
 }
@@ -350,61 +342,6 @@ func (v escaper) upgrade(im *plan.Impact) string {
 	return " (Kubernetes " + v(im.Upgrade) + ")"
 }
 
-// waitingFor names the budgets that nodes wait for, and until when; "" if the budgets allow a disruption now.
-func (v escaper) waitingFor(p *plan.Pace) string {
-	if p == nil || p.Now > 0 {
-		return ""
-	}
-	switch {
-	case p.Waits && p.Never:
-		return "no node can be replaced within a year, because of freezes, windows or budgets"
-	case p.Waits:
-		return fmt.Sprintf("no node is replaced before %s, because of freezes or windows", text.SoonTime(p.Next))
-	}
-	budgets, allow := "the budgets", "allow"
-	switch len(p.Closed) {
-	case 0:
-	case 1:
-		budgets, allow = "the budget "+v(p.Closed[0]), "allows"
-	default:
-		budgets += " " + v.list(p.Closed)
-	}
-	switch {
-	case p.Never:
-		return fmt.Sprintf("%s never %s a disruption", budgets, allow)
-	case p.Next.IsZero():
-		return "no disruption is allowed now: nodes that are already leaving use up the budgets"
-	}
-	return fmt.Sprintf("%s %s no disruption before %s", budgets, allow, text.SoonTime(p.Next))
-}
-
-// progress describes how far the nodes of a pool match it.
-func (v escaper) progress(r plan.Rolling) string {
-	var parts []string
-	if r.Condemned != nil {
-		parts = append(parts, fmt.Sprintf("draining: %d of %d nodes are left; the pool is deleted after the last one",
-			r.Of, max(r.Of, r.Condemned.Nodes)))
-		r.Outdated, r.Joining = r.Of, 0
-		if soonest := r.Condemned.Soonest; !soonest.IsZero() {
-			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+text.SoonTime(soonest))
-		}
-	} else if r.Outdated > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
-	}
-	if r.Joining > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d nodes have not joined yet", r.Joining, r.Of))
-	}
-	if sentence := v.waitingFor(r.Pace); sentence != "" && r.Outdated > 0 {
-		parts = append(parts, sentence)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Progress describes for people how far the nodes of a pool match it, and what blocks them.
-func Progress(r plan.Rolling) (state string, holds []string) {
-	return plainText.progress(r), plainText.obstacles(&plan.Impact{Holds: r.Holds})
-}
-
 // retakeCommand returns the command that overwrites what others have set; "" if there are no conflicts, or the command
 // is unknown.
 func retakeCommand(p plan.Plan, apply []string) string {
@@ -420,64 +357,6 @@ func retakeCommand(p plan.Plan, apply []string) string {
 		return ""
 	}
 	return diag.ShellLine(slices.Concat(apply[:2], words, apply[2:])...)
-}
-
-// obstacles describe what blocks the nodes of a pool, and which nodes expire without regard to budgets.
-func (v escaper) obstacles(im *plan.Impact) (lines []string) {
-	if im == nil {
-		return nil
-	}
-	for _, h := range byWorkload(im.Holds) {
-		switch nodes := text.Count(h.Nodes, "node"); h.Reason {
-		case plan.HeldByPDB:
-			lines = append(lines, nodes+" blocked by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
-		case plan.HeldByDoNotDisrupt:
-			lines = append(lines, nodes+" blocked by karpenter.sh/do-not-disrupt on "+v(h.Object))
-		case plan.NoOtherPlace:
-			if strings.HasPrefix(h.Object, "pod ") {
-				lines = append(lines, nodes+" blocked by the "+v(h.Object)+", which fits on no other pool or node")
-			} else {
-				lines = append(lines, nodes+" blocked by "+v(h.Object)+", which fit on no other pool or node")
-			}
-		case plan.NoRoom:
-			lines = append(lines, "no node can be replaced: "+v(h.Object))
-		default:
-			lines = append(lines, nodes+" blocked: "+v(h.Object))
-		}
-	}
-	switch {
-	case im.Expiring == 1:
-		lines = append(lines, "1 node expires within a week; budgets do not apply")
-	case im.Expiring > 1:
-		lines = append(lines, fmt.Sprintf("%d nodes expire within a week; budgets do not apply", im.Expiring))
-	}
-	return lines
-}
-
-// byWorkload merges the holds by pods of one workload for the same reason: 5 pods of Deployment shop/web.
-func byWorkload(holds []plan.Held) (folded []plan.Held) {
-	type key struct {
-		reason   plan.HoldReason
-		workload string
-	}
-	at, pods := map[key]int{}, map[key]int{}
-	for _, h := range holds {
-		k := key{h.Reason, h.Workload}
-		i, seen := at[k]
-		if h.Workload == "" || h.On == nil || !seen {
-			at[k] = len(folded)
-			pods[k] = 1
-			folded = append(folded, h)
-			continue
-		}
-		pods[k]++
-		folded[i].Object = fmt.Sprintf("%d pods of %s", pods[k], h.Workload)
-		on := slices.Concat(folded[i].On, h.On)
-		slices.Sort(on)
-		folded[i].On = slices.Compact(on)
-		folded[i].Nodes = len(folded[i].On)
-	}
-	return folded
 }
 
 // conflict explains why an apply is refused.
@@ -524,7 +403,7 @@ func (v escaper) consequenceOf(e entry) string {
 		return nodesThatStay(im, nodes)
 	}
 	text := fmt.Sprintf("%d of %s are %s", im.Rolled, nodes, rollVerb(im))
-	if hold := v.waitingFor(im.Pace); hold != "" {
+	if hold := im.Pace.Waiting(v); hold != "" {
 		text += "; " + hold
 	}
 	return text + alsoRemovable(im)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // hostile is a simulation whose workloads, pools and notes are called like markup.
@@ -94,15 +93,6 @@ func TestBarsStayInTheirBoxes(t *testing.T) {
 	for _, bad := range []string{`y="-`, `height="-`, "NaN", "Inf"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the drawing has %s", bad)
-		}
-	}
-}
-
-// TestNumbersAreWrittenAlike by those who know configurations and those who do not.
-func TestNumbersAreWrittenAlike(t *testing.T) {
-	for n := range 3 {
-		if one, other := text.Count(n, "node"), text.Count(n, "node"); one != other {
-			t.Errorf("%q and %q", one, other)
 		}
 	}
 }

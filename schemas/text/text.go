@@ -46,6 +46,15 @@ func List(names []string, shown int) string {
 	}
 }
 
+// Quoted joins names with commas, each as quote writes it.
+func Quoted(names []string, quote func(string) string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = quote(name)
+	}
+	return strings.Join(list, ", ")
+}
+
 // Time writes a time: 2026-11-29 15:04 UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
