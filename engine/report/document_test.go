@@ -1,9 +1,11 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -33,5 +35,25 @@ func TestDriftIsOneObjectInTheDocument(t *testing.T) {
 	want := map[string]any{"spec": map[string]any{"limits": map[string]any{"cpu": "9"}, "weight": 3}}
 	if diff := cmp.Diff(want, found[0].Change.After); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestTheDocumentLeavesOutWhatOnlySavedPlansHave: its schema forbids other members.
+func TestTheDocumentLeavesOutWhatOnlySavedPlansHave(t *testing.T) {
+	r := offline()
+	pace := &plan.Pace{Waits: true}
+	r.Changes[0].Impact = &plan.Impact{Known: true, Pace: pace}
+	r.Rolling = []plan.Rolling{{Addr: "pool.old", Pace: pace}}
+	r.Verdicts[0].Default = true
+	text := written(t, "json", r, Options{})
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = validator(t).Validate(v)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if !pace.Waits || !r.Verdicts[0].Default {
+		t.Error("the report has changed the plan")
 	}
 }
