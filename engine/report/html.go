@@ -164,8 +164,6 @@ func groupEntries(entries []entryView) []group {
 	return slices.DeleteFunc([]group{disrupted, others}, func(g group) bool { return len(g.Entries) == 0 })
 }
 
-var tones = map[plan.Effect]string{plan.MayRemove: "warn", plan.Roll: "warn", plan.DeleteNodes: "bad"}
-
 // pill is what happens to an object, in two words.
 type pill struct{ Text, Tone string }
 

@@ -19,7 +19,6 @@ type textPage struct {
 	title string
 
 	actions  map[plan.Action]string // their styles
-	effects  map[plan.Effect]string
 	statuses map[plan.Status]string
 }
 
@@ -31,11 +30,15 @@ func newText(o Options) *textPage {
 		}
 	}
 	p.actions = map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave}
-	p.effects = map[plan.Effect]string{plan.MayRemove: p.Warn, plan.Roll: p.Warn, plan.DeleteNodes: p.Bad}
 	p.statuses = map[plan.Status]string{
 		plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn, plan.Changed: p.Warn, plan.Waiting: p.Warn,
 	}
 	return p
+}
+
+// effect returns the style of an effect.
+func (p *textPage) effect(e plan.Effect) string {
+	return map[string]string{"warn": p.Warn, "bad": p.Bad}[tones[e]]
 }
 
 // palette is the escape sequences that begin a style; all are empty where there is no

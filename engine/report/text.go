@@ -72,7 +72,7 @@ func (p *textPage) change(e entryView) {
 	if e.Others != "" {
 		p.Sentence(4, inStyle(p.Bold, e.Others))
 	}
-	p.Sentence(4, inStyle(p.effects[e.Effect], e.Headline))
+	p.Sentence(4, inStyle(p.effect(e.Effect), e.Headline))
 	if e.Consequence != "" {
 		p.Sentence(4, unstyled(e.Consequence))
 	}
@@ -84,7 +84,7 @@ func (p *textPage) change(e entryView) {
 	}
 	rows := make([]textRow, 0, len(e.Fields)+3)
 	for _, f := range e.Fields {
-		rows = append(rows, textRow{f.Path, f.Before, f.After, f.Does, p.effects[f.Effect], f.Place})
+		rows = append(rows, textRow{f.Path, f.Before, f.After, f.Does, p.effect(f.Effect), f.Place})
 	}
 	p.Table(6, append(rows, e.Costs...))
 }

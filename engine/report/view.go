@@ -44,6 +44,9 @@ type fieldRow struct {
 	Place               string
 }
 
+// tones are how bad the effects are, for colors.
+var tones = map[plan.Effect]string{plan.MayRemove: "warn", plan.Roll: "warn", plan.DeleteNodes: "bad"}
+
 // driftRow is one field that others have set.
 type driftRow struct {
 	plan.Drift
@@ -67,7 +70,7 @@ func (v escaper) view(r Report, all bool, path func(string) string) view {
 	view := view{Report: r, Versus: v.versus(r), Pods: v.workloadView(r.Workloads, mostLost)}
 	for _, e := range joinEntries(r.Changes, all) {
 		row := v.entry(e, path)
-		if r.Waves && slices.ContainsFunc(append([]plan.Change{e.Change}, e.More...), func(c plan.Change) bool { return c.Loosens }) {
+		if r.Waves && slices.ContainsFunc(e.All(), func(c plan.Change) bool { return c.Loosens }) {
 			row.Obstacles = append(row.Obstacles, "a first wave does not hold the nodes that Karpenter removes or replaces because other "+
 				"capacity is cheaper or has room: they go as soon as the other objects are applied, within the budgets of the pool")
 		}
@@ -111,7 +114,7 @@ func (v escaper) entry(e entry, path func(string) string) entryView {
 	if im := e.Impacts(); im != nil {
 		row.Obstacles = im.Obstacles(v)
 	}
-	for _, c := range append([]plan.Change{e.Change}, e.More...) {
+	for _, c := range e.All() {
 		row.Obstacles = append(row.Obstacles, v.moves(c.Impact)...)
 	}
 	for _, text := range e.Attracts {
