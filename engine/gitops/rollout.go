@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -23,7 +24,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
-	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -507,23 +507,12 @@ func isDrifted(claim *karpv1.NodeClaim) bool {
 	return claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
-// rolloutNode returns the state of a NodeClaim; node is nil if it has not joined.
+// rolloutNode returns the progress of a NodeClaim; node is nil if it has not joined.
 func rolloutNode(claim *karpv1.NodeClaim, node *corev1.Node) rollout.Node {
-	n := rollout.Node{Name: claim.Name}
-	id := claim.Status.ProviderID
-	registered, initialized := claim.StatusConditions().Get(karpv1.ConditionTypeRegistered),
-		claim.StatusConditions().Get(karpv1.ConditionTypeInitialized)
-	switch {
-	case id == "" || nodeclaim.IsPending(id):
-	case node == nil || !registered.IsTrue():
-		n.State = rollout.Joining
-	default:
-		n.State = rollout.Unready
-		for _, c := range node.Status.Conditions {
-			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && initialized.IsTrue() {
-				n.State, n.Since = rollout.Ready, laterTime(c.LastTransitionTime, initialized.LastTransitionTime)
-			}
-		}
+	n := rollout.Node{Name: claim.Name, State: clusters.ProgressOf(claim, node)}
+	if n.State == clusters.NodeReady {
+		n.Since = laterTime(nodeutils.GetCondition(node, corev1.NodeReady).LastTransitionTime,
+			claim.StatusConditions().Get(karpv1.ConditionTypeInitialized).LastTransitionTime)
 	}
 	return n
 }

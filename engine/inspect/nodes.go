@@ -11,23 +11,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Node is a node, or a NodeClaim whose node has not joined.
 type Node struct {
-	Name    string         `json:"name"`
-	Claim   string         `json:"nodeclaim,omitempty"`
-	Pool    string         `json:"pool"` // "" if it belongs to none
-	Plan    string         `json:"plan"`
-	State   NodeState      `json:"state"`
-	Created time.Time      `json:"created"`
-	CPU     Use            `json:"cpu"`
-	Memory  Use            `json:"memory"`
-	Cost    *catalog.Price `json:"cost"` // nil if it is unknown
+	Name    string            `json:"name"`
+	Claim   string            `json:"nodeclaim,omitempty"`
+	Pool    string            `json:"pool"` // "" if it belongs to none
+	Plan    string            `json:"plan"`
+	State   cluster.NodeState `json:"state"`
+	Created time.Time         `json:"created"`
+	CPU     Use               `json:"cpu"`
+	Memory  Use               `json:"memory"`
+	Cost    *catalog.Price    `json:"cost"` // nil if it is unknown
 }
 
 // Use has the requests of pods and the allocatable amount of nodes.
@@ -40,25 +40,6 @@ type Use struct {
 func (u *Use) add(other Use) {
 	u.Requested.Add(other.Requested)
 	u.Allocatable.Add(other.Allocatable)
-}
-
-// NodeState is the state of a node.
-type NodeState string
-
-// The states, in the order of a node's life.
-const (
-	NodeAskedFor NodeState = "requested" // from LKE
-	NodeJoining  NodeState = "joining"
-	NodeReady    NodeState = "ready"
-	NodeNotReady NodeState = "not ready"
-	NodeCordoned NodeState = "cordoned"
-	NodeOutdated NodeState = "outdated" // it will be replaced
-	NodeBlocked  NodeState = "blocked"  // it will be replaced, and something blocks that
-	NodeDraining NodeState = "draining"
-)
-
-func nodeStates() []NodeState {
-	return []NodeState{NodeAskedFor, NodeJoining, NodeReady, NodeNotReady, NodeCordoned, NodeOutdated, NodeBlocked, NodeDraining}
 }
 
 // nodes returns the nodes and the NodeClaims without a node, by pool and name.
@@ -82,7 +63,7 @@ func (w *reader) nodes(r rolls) []Node {
 			obj = node
 		}
 		labels := obj.GetLabels()
-		n.Name, n.Created, n.State = obj.GetName(), obj.GetCreationTimestamp().UTC(), r.stateOf(node, nc)
+		n.Name, n.Created = obj.GetName(), obj.GetCreationTimestamp().UTC()
 		n.Pool, n.Plan = labels[karpv1.NodePoolLabelKey], labels[corev1.LabelInstanceTypeStable]
 		var allocatable corev1.ResourceList
 		if nc != nil {
@@ -90,6 +71,7 @@ func (w *reader) nodes(r rolls) []Node {
 			n.Pool = cmp.Or(n.Pool, nc.Labels[karpv1.NodePoolLabelKey])
 			n.Plan = cmp.Or(n.Plan, nc.Labels[corev1.LabelInstanceTypeStable])
 		}
+		n.State = cluster.StateOf(nc, node, r.outdated[n.Claim], r.held[n.Claim])
 		on := ""
 		if node != nil {
 			on, allocatable = node.Name, node.Status.Allocatable
@@ -113,18 +95,18 @@ func (w *reader) nodes(r rolls) []Node {
 }
 
 // coming reports whether a node has not joined yet.
-func (n Node) coming() bool { return n.Name == n.Claim && n.State != NodeDraining }
+func (n Node) coming() bool { return n.Name == n.Claim && n.State != cluster.NodeDraining }
 
 // totals are the sums of some nodes.
 type totals struct {
 	nodes, coming, unpriced int
 	cost                    catalog.Price // without the unpriced
-	states                  map[NodeState]int
+	states                  map[cluster.NodeState]int
 	cpu, memory             Use
 }
 
 func totalsOf(nodes []Node) totals {
-	t := totals{states: map[NodeState]int{}}
+	t := totals{states: map[cluster.NodeState]int{}}
 	for _, n := range nodes {
 		t.nodes++
 		t.states[n.State]++
@@ -205,7 +187,8 @@ func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 			continue
 		}
 		at := slices.IndexFunc(without, func(nc *karpv1.NodeClaim) bool {
-			waits := nc.DeletionTimestamp.IsZero() && nc.Status.NodeName == "" && (waitsForMachine(nc) || n.Spec.ProviderID == "")
+			waits := nc.DeletionTimestamp.IsZero() && nc.Status.NodeName == "" &&
+				(cluster.ProgressOf(nc, nil) == cluster.NodeRequested || n.Spec.ProviderID == "")
 			own := nc.Labels[corev1.LabelInstanceTypeStable]
 			return waits && nc.Labels[karpv1.NodePoolLabelKey] == pool && (own == plan || plan == "" && n.Spec.ProviderID == "") &&
 				!n.CreationTimestamp.Time.Before(nc.CreationTimestamp.Time)
@@ -215,43 +198,6 @@ func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 		}
 	}
 	return of, without
-}
-
-// stateOf returns the state of a node. One of the two arguments may be missing.
-func (r rolls) stateOf(node *corev1.Node, nc *karpv1.NodeClaim) NodeState {
-	switch {
-	case nc != nil && !nc.DeletionTimestamp.IsZero():
-		return NodeDraining
-	case node == nil && strings.HasPrefix(nc.Status.ProviderID, "linode://"):
-		return NodeJoining
-	case node == nil:
-		return NodeAskedFor
-	case !node.DeletionTimestamp.IsZero(), hasTaint(node, karpv1.DisruptedTaintKey):
-		return NodeDraining
-	}
-	claim, drifted, initialized := "", false, true
-	if nc != nil {
-		claim, drifted = nc.Name, claimCondition(nc, karpv1.ConditionTypeDrifted).IsTrue()
-		initialized = claimCondition(nc, karpv1.ConditionTypeInitialized).IsTrue()
-	}
-	ready := nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue
-	switch {
-	case ready && (hasTaint(node, karpv1.UnregisteredTaintKey) || !initialized):
-		return NodeJoining
-	case r.outdated[claim] && r.held[claim]:
-		return NodeBlocked
-	case r.outdated[claim], ready && drifted:
-		return NodeOutdated
-	case !ready:
-		return NodeNotReady
-	case node.Spec.Unschedulable:
-		return NodeCordoned
-	}
-	return NodeReady
-}
-
-func hasTaint(node *corev1.Node, key string) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
 // claimCondition returns a condition of a NodeClaim; nil if it does not have it.

@@ -49,8 +49,8 @@ type PoolStatus struct {
 
 // Count is the number of nodes of a pool in a state.
 type Count struct {
-	State NodeState `json:"state"`
-	Nodes int       `json:"nodes"`
+	State cluster.NodeState `json:"state"`
+	Nodes int               `json:"nodes"`
 }
 
 // rolls has the progress of pools whose nodes are replaced.
@@ -153,7 +153,7 @@ func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
 		sum := totalsOf(of[name])
 		p := PoolStatus{Name: name, Nodes: sum.nodes, Cost: sum.cost, Unpriced: sum.unpriced, coming: sum.coming,
 			States: []Count{}, Limits: []Amount{}, Says: []Remark{}}
-		for _, state := range nodeStates() {
+		for _, state := range cluster.NodeStates() {
 			if n := sum.states[state]; n > 0 {
 				p.States = append(p.States, Count{state, n})
 			}
@@ -399,7 +399,7 @@ func (w *reader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 		case e.Type != corev1.EventTypeWarning || w.Now.Sub(w.events.LastSeen(e)) >= lately:
 		case saysWhyUnjoined(e):
 			return e
-		case last == nil && waitsForMachine(nc):
+		case last == nil && cluster.ProgressOf(nc, nil) == cluster.NodeRequested:
 			last = e
 		}
 	}
@@ -426,11 +426,6 @@ func messageOf(events cluster.Events, e *corev1.Event) string {
 // saysWhyUnjoined reports whether an event explains why a machine does not join.
 func saysWhyUnjoined(e *corev1.Event) bool {
 	return slices.Contains([]string{"MachineCannotJoin", "MachineNotJoined", "CertificateDenied"}, e.Reason)
-}
-
-func waitsForMachine(nc *karpv1.NodeClaim) bool {
-	return nc.DeletionTimestamp.IsZero() && nc.Status.NodeName == "" &&
-		!strings.HasPrefix(nc.Status.ProviderID, "linode://")
 }
 
 func newRemark(what RemarkKind, text string, since metav1.Time) Remark {

@@ -111,7 +111,7 @@ func (w *reader) stage(nc *karpv1.NodeClaim) string {
 		return " It is being deleted."
 	case nc.Status.NodeName != "":
 		return ""
-	case strings.HasPrefix(nc.Status.ProviderID, "linode://"):
+	case cluster.ProgressOf(nc, nil) == cluster.NodeJoining:
 		return " Its machine is starting."
 	case nodeclaim.PlanOf(nc) == "":
 		return " Its plan type is not chosen yet."

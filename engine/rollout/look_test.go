@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -26,7 +27,7 @@ func TestReadyIsWhatWasSeenReady(t *testing.T) {
 		{time.Hour, began.Add(time.Hour + 5*time.Second), time.Minute},
 	} {
 		s = stored(t, s)
-		pools := []rollout.Pool{{Name: "web", New: []rollout.Node{{Name: "web-1", State: rollout.Ready, Since: look.since}}}}
+		pools := []rollout.Pool{{Name: "web", New: []rollout.Node{{Name: "web-1", State: cluster.NodeReady, Since: look.since}}}}
 		if rollout.Observe(s, pools, began.Add(look.at)); pools[0].New[0].For != look.want {
 			t.Errorf("after %s it is ready for %s, want %s", look.at, pools[0].New[0].For, look.want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -45,14 +46,15 @@ func (m *modelled) step(room int, by time.Duration) {
 	}
 	for i := range m.made {
 		n := &m.made[i]
-		stuck := n.node.State == rollout.Ready || n.node.State == rollout.Joining && m.broken ||
-			n.node.State == rollout.Asked && m.now.Before(m.stock)
+		stuck := n.node.State == cluster.NodeReady || n.node.State == cluster.NodeJoining && m.broken ||
+			n.node.State == cluster.NodeRequested && m.now.Before(m.stock)
 		if stuck || m.now.Before(n.next) {
 			continue
 		}
-		n.node.State++
+		n.node.State = map[cluster.NodeState]cluster.NodeState{cluster.NodeRequested: cluster.NodeJoining,
+			cluster.NodeJoining: cluster.NodeNotReady, cluster.NodeNotReady: cluster.NodeReady}[n.node.State]
 		n.next = m.now.Add(m.some(time.Minute))
-		if n.node.State == rollout.Ready {
+		if n.node.State == cluster.NodeReady {
 			n.node.Since, n.ready, n.gone = m.now, m.now, true
 			if m.outdated > 0 {
 				m.outdated, m.replaced = m.outdated-1, m.replaced+1
@@ -70,7 +72,8 @@ func (m *modelled) step(room int, by time.Duration) {
 	}
 	for ; going < min(room, m.outdated) && !m.now.Before(m.stock); going++ {
 		m.serial++
-		m.made = append(m.made, made{node: rollout.Node{Name: fmt.Sprint(m.serial)}, next: m.now.Add(m.some(time.Minute))})
+		m.made = append(m.made, made{node: rollout.Node{Name: fmt.Sprint(m.serial), State: cluster.NodeRequested},
+			next: m.now.Add(m.some(time.Minute))})
 	}
 }
 
@@ -139,7 +142,7 @@ func TestAModelOfRollouts(t *testing.T) {
 // proves reports whether a new node has been ready for a time.
 func (m *modelled) proves(stable time.Duration) bool {
 	return slices.ContainsFunc(m.made, func(n made) bool {
-		return n.node.State == rollout.Ready && m.now.Sub(n.ready) >= stable
+		return n.node.State == cluster.NodeReady && m.now.Sub(n.ready) >= stable
 	})
 }
 

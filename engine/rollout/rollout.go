@@ -13,6 +13,7 @@ package rollout
 import (
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -68,24 +69,13 @@ type Pool struct {
 
 // Node is a node that was created in the first wave.
 type Node struct {
-	Name  string // the name of its NodeClaim
-	State NodeState
+	Name  string            // the name of its NodeClaim
+	State cluster.NodeState // its progress: requested, joining, not ready or ready
 	// Since is the time from which the node is Ready according to the cluster. It is only compared with an earlier
 	// value, to find out whether the node was not ready in between.
 	Since time.Time
 	For   time.Duration // how long the controller has seen it Ready since then
 }
-
-// NodeState is the progress of a new node.
-type NodeState int
-
-// The states of a new node.
-const (
-	Asked   NodeState = iota // without a machine
-	Joining                  // with a machine, and not yet a node of the cluster
-	Unready                  // a node of the cluster that is not ready
-	Ready
-)
 
 // Step is what to do about a revision.
 type Step int
@@ -195,9 +185,9 @@ func (t Terms) countNodes(p Pool) standing {
 	var s standing
 	for _, n := range p.New {
 		switch {
-		case n.State == Asked:
+		case n.State == cluster.NodeRequested:
 			s.asked++
-		case n.State != Ready:
+		case n.State != cluster.NodeReady:
 			s.coming++
 		case n.For < t.Stable:
 			s.ready++

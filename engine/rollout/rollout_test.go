@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/testdata/golden"
@@ -32,8 +33,8 @@ type story struct {
 	}
 }
 
-var states = map[string]rollout.NodeState{
-	"asked": rollout.Asked, "joining": rollout.Joining, "unready": rollout.Unready, "ready": rollout.Ready,
+var states = map[string]cluster.NodeState{
+	"asked": cluster.NodeRequested, "joining": cluster.NodeJoining, "unready": cluster.NodeNotReady, "ready": cluster.NodeReady,
 }
 
 // TestStories decides at each moment of each story, and again and again before it, with the

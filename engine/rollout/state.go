@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -121,7 +122,7 @@ func (p *Pool) updateNodes(known []lkeplanv1alpha1.RolloutNode, passed time.Dura
 		was := before[n.Name]
 		delete(before, n.Name)
 		is := lkeplanv1alpha1.RolloutNode{Name: n.Name, WasReady: was.WasReady}
-		if n.State == Ready {
+		if n.State == cluster.NodeReady {
 			is.WasReady, is.ReadySince = true, &metav1.Time{Time: n.Since.UTC().Truncate(time.Second)}
 			if was.ReadySince != nil && was.ReadySince.Equal(is.ReadySince) {
 				is.Ready.Duration = was.Ready.Duration + passed

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -63,7 +64,7 @@ func (p Pool) why(s standing, guess string) string {
 func listMissing(made []Node) string {
 	var names []string
 	for _, n := range made {
-		if n.State == Joining || n.State == Unready {
+		if n.State != cluster.NodeRequested && n.State != cluster.NodeReady {
 			names = append(names, n.Name)
 		}
 	}
