@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Hold sets what keeps Karpenter from replacing each node, with Karpenter's own code for pods and PodDisruptionBudgets
@@ -109,13 +109,9 @@ func otherPlaces(in clusters.Snapshot, nodes []plan.Node, changes []plan.Change)
 		if c.Kind != schemas.Pool.Object.Kind || c.New == nil || c.Action == plan.Keep {
 			continue
 		}
-		raw, err := json.Marshal(c.New)
+		changed, err := manifest.As[karpv1.NodePool](c.New)
 		if err != nil {
-			return nil, fmt.Errorf("encode NodePool %s: %w", c.Name, err)
-		}
-		changed := &karpv1.NodePool{}
-		if err := json.Unmarshal(raw, changed); err != nil {
-			return nil, fmt.Errorf("decode NodePool %s: %w", c.Name, err)
+			return nil, err
 		}
 		pools = slices.DeleteFunc(pools, func(pool *karpv1.NodePool) bool { return pool.Name == c.Name })
 		pools = append(pools, changed)

@@ -18,9 +18,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	"github.com/lkeplan/lkeplan/config"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
@@ -32,19 +33,16 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Whole is all that determines which nodes Karpenter removes or replaces, together with the nodes of the plan: the pools,
-// classes and limits, and the shapes of pods and nodes.
+// Whole is all that determines which nodes Karpenter removes or replaces, together with the nodes of the plan.
 type Whole struct {
-	clusters.Snapshot
-	Shapes workload.Shapes
+	// Objects are the NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and CapacityBuffers of the cluster.
+	Objects []client.Object
+	Shapes  workload.Shapes // of pods and nodes
 	// Salt is that of the hashes in the shapes; "" if they have words.
 	Salt string
-	// Overlays and Buffers are the NodeOverlays and CapacityBuffers of the cluster.
-	Overlays, Buffers []map[string]any
 	// Unknown is why it is not known, as a sentence without a period; "" if it is.
 	Unknown string
 }
@@ -90,10 +88,14 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 		}
 		defer done()
 	}
-	var buffers []map[string]any
+	var buffers []client.Object
 	for _, c := range p.Changes {
 		if c.New != nil && c.Kind == schemas.Buffer.Object.Kind {
-			buffers = append(buffers, c.New)
+			buffer, err := simulate.Decode(c.New)
+			if err != nil {
+				return plan.Moves{}, err
+			}
+			buffers = append(buffers, buffer)
 		}
 	}
 	whole, err := in.Whole(ctx, buffers)
@@ -101,9 +103,9 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 		whole.Unknown = cmp.Or(whole.Unknown, "the change alters the price catalogue; update the catalogue in a change of its own")
 	}
 	if err != nil || whole.Unknown != "" {
-		return plan.Moves{Unknown: whole.Unknown, Overlays: whole.Overlays}, err
+		return plan.Moves{Unknown: whole.Unknown, Overlays: ofType[*karpv1alpha1.NodeOverlay](whole.Objects)}, err
 	}
-	before, after, err := sidesOf(p, whole)
+	before, after, err := sidesOf(p, whole.Objects)
 	if err != nil {
 		return plan.Moves{}, err
 	}
@@ -144,7 +146,7 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 }
 
 // live is the cluster as the simulation reads it: the same from a snapshot as from the cluster that it was taken of.
-func (w Whole) live(by simulated, nodes []plan.Node, objects []map[string]any) (simulate.Live, error) {
+func (w Whole) live(by simulated, nodes []plan.Node, objects []client.Object) (simulate.Live, error) {
 	claims, byNode := make([]*karpv1.NodeClaim, len(nodes)), map[string]*karpv1.NodeClaim{}
 	for i, n := range nodes {
 		nc := &karpv1.NodeClaim{}
@@ -160,7 +162,7 @@ func (w Whole) live(by simulated, nodes []plan.Node, objects []map[string]any) (
 		nc.Status.ProviderID = nodeclaim.LinodeID(i + 1)
 		claims[i], byNode[cmp.Or(n.Node, n.Name)] = nc, nc
 	}
-	region, tier := clusters.Snapshot{Claims: claims, Classes: w.Classes}.Region()
+	region, tier := clusters.Snapshot{Claims: claims, Classes: ofType[*linodev1alpha1.LinodeNodeClass](w.Objects)}.Region()
 	if region = cmp.Or(by.cluster.Region, region); region == "" {
 		return simulate.Live{}, errors.New("the region of the cluster is unknown")
 	}
@@ -184,21 +186,21 @@ func (w Whole) live(by simulated, nodes []plan.Node, objects []map[string]any) (
 }
 
 // missingTemplate is an error if some buffer refers to an object that a snapshot does not have.
-func missingTemplate(have []simulate.Template, objects []map[string]any) error {
-	for _, obj := range objects {
-		key := simulate.TemplateKey(obj)
-		if manifest.Kind(obj) == schemas.Buffer.Object.Kind && key != (manifest.Key{}) &&
-			!slices.ContainsFunc(have, func(t simulate.Template) bool { return t.Key == key }) {
-			return fmt.Errorf("the snapshot has no %s, to which %s refers", key, manifest.KeyOf(obj))
+func missingTemplate(have []simulate.Template, objects []client.Object) error {
+	for _, buffer := range ofType[*autoscalingv1beta1.CapacityBuffer](objects) {
+		key := simulate.TemplateKey(buffer)
+		if key != (manifest.Key{}) && !slices.ContainsFunc(have, func(t simulate.Template) bool { return t.Key == key }) {
+			return fmt.Errorf("the snapshot has no %s, to which %s refers", key, keyOf(buffer))
 		}
 	}
 	return nil
 }
 
-// Templates reads the objects to which buffers refer, as far as they exist, with a function that lists.
-func Templates(buffers []map[string]any, list func(client.ObjectList) error) (found []simulate.Template, err error) {
+// Templates reads the objects to which the buffers among some objects refer, as far as they exist, with a function that
+// lists.
+func Templates(objects []client.Object, list func(client.ObjectList) error) (found []simulate.Template, err error) {
 	wanted := map[manifest.Key]bool{}
-	for _, buffer := range buffers {
+	for _, buffer := range ofType[*autoscalingv1beta1.CapacityBuffer](objects) {
 		wanted[simulate.TemplateKey(buffer)] = true
 	}
 	lists := simulate.TemplateLists()
@@ -223,7 +225,7 @@ func Templates(buffers []map[string]any, list func(client.ObjectList) error) (fo
 }
 
 // templatesIn reads the objects to which buffers refer from a view.
-func templatesIn(ctx context.Context, in View, buffers []map[string]any) ([]simulate.Template, error) {
+func templatesIn(ctx context.Context, in View, buffers []client.Object) ([]simulate.Template, error) {
 	return Templates(buffers, func(into client.ObjectList) error {
 		version := "apps/v1"
 		kind := strings.TrimSuffix(reflect.TypeOf(into).Elem().Name(), "List")
@@ -242,90 +244,88 @@ func templatesIn(ctx context.Context, in View, buffers []map[string]any) ([]simu
 	})
 }
 
-// sidesOf are the pools, classes, limits, overlays and buffers of a cluster before and after a plan.
-func sidesOf(p plan.Plan, whole Whole) (before, after []map[string]any, err error) {
+// sidesOf are the objects of a cluster before and after a plan.
+func sidesOf(p plan.Plan, objects []client.Object) (before, after []client.Object, err error) {
 	changes := p.ByKey()
-	add := func(kind schemas.Object, object any) error {
-		raw, err := json.Marshal(object) // the converter of apimachinery writes durations of Karpenter in another form
-		if err != nil {
-			return err
+	add := func(to *[]client.Object, obj map[string]any) {
+		typed, wrong := simulate.Decode(obj)
+		*to, err = append(*to, typed), errors.Join(err, wrong)
+	}
+	for _, o := range objects {
+		if pool, ok := o.(*karpv1.NodePool); ok && pool.Spec.Template.Spec.NodeClassRef == nil {
+			continue // its CRD requires it, and so does Karpenter's code
 		}
-		obj := map[string]any{}
-		if err := utiljson.Unmarshal(raw, &obj); err != nil {
-			return err
-		}
-		obj["apiVersion"], obj["kind"] = kind.APIVersion, kind.Kind // lists leave them out
-		key := manifest.KeyOf(obj)
-		c, changed := changes[key]
-		delete(changes, key)
+		before = append(before, o)
+		c, changed := changes[keyOf(o)]
+		delete(changes, keyOf(o))
 		switch {
 		case changed && c.Released != nil:
-			before, after = append(before, obj), append(after, c.Released)
+			add(&after, c.Released)
 		case !changed || c.Action == plan.Keep || c.Action == plan.Forget:
-			before, after = append(before, obj), append(after, obj)
-		case c.Action == plan.Delete:
-			before = append(before, obj)
-		default:
-			before, after = append(before, obj), append(after, c.New)
+			after = append(after, o)
+		case c.Action != plan.Delete:
+			add(&after, c.New)
 		}
-		return nil
-	}
-	for _, o := range whole.Pools {
-		if o.Spec.Template.Spec.NodeClassRef != nil { // which its CRD requires, and Karpenter's code
-			err = errors.Join(err, add(*schemas.Pool.Object, o))
-		}
-	}
-	for _, o := range whole.Classes {
-		err = errors.Join(err, add(*schemas.NodeClass.Object, o))
-	}
-	for _, o := range whole.Limits {
-		err = errors.Join(err, add(*schemas.Limits.Object, o))
-	}
-	for _, o := range whole.Overlays {
-		err = errors.Join(err, add(*schemas.Overlay.Object, o))
-	}
-	for _, o := range whole.Buffers {
-		err = errors.Join(err, add(*schemas.Buffer.Object, o))
 	}
 	for _, c := range p.Changes {
 		if _, left := changes[c.Key()]; !left {
 			continue
 		}
 		if c.Old != nil && c.Action != plan.Forget { // a cache may not have it yet
-			before = append(before, c.Old)
+			add(&before, c.Old)
 		}
 		if c.New != nil {
-			after = append(after, c.New)
+			add(&after, c.New)
 		}
 	}
 	return before, after, err
 }
 
-// readObjects reads the objects of a cluster that determine which nodes Karpenter removes or replaces.
-func (w *Whole) readObjects(ctx context.Context, in View) (err error) {
-	if w.Overlays, err = in.Objects(ctx, *schemas.Overlay.Object); err != nil {
-		return err
+// keyOf identifies an object, whose kind lists leave out.
+func keyOf(o client.Object) manifest.Key {
+	return manifest.Key{Kind: reflect.TypeOf(o).Elem().Name(), Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// ofType returns the objects of a type.
+func ofType[T client.Object](objects []client.Object) (list []T) {
+	for _, o := range objects {
+		if typed, ok := o.(T); ok {
+			list = append(list, typed)
+		}
 	}
-	if w.Buffers, err = in.Objects(ctx, *schemas.Buffer.Object); err != nil {
-		return err
+	return list
+}
+
+// decodedObjects lists and decodes the objects of the kinds of some blocks.
+func decodedObjects(ctx context.Context, in View, blocks ...schemas.Block) (decoded []client.Object, err error) {
+	for _, block := range blocks {
+		objects, err := in.Objects(ctx, *block.Object)
+		if err != nil {
+			return decoded, err
+		}
+		for _, obj := range objects {
+			typed, err := simulate.Decode(obj)
+			if err != nil {
+				return decoded, err
+			}
+			decoded = append(decoded, typed)
+		}
 	}
-	from := viewed{in}
-	if w.Pools, err = clusters.List[karpv1.NodePool](ctx, from, schemas.Pool.Object.APIVersion, schemas.Pool.Object.Kind); err != nil {
-		return err
-	}
-	if w.Classes, err = clusters.List[linodev1alpha1.LinodeNodeClass](ctx, from, schemas.NodeClass.Object.APIVersion, schemas.NodeClass.Object.Kind); err != nil {
-		return err
-	}
-	w.Limits, err = clusters.List[lkeplanv1alpha1.CapacityLimit](ctx, from, schemas.Limits.Object.APIVersion, schemas.Limits.Object.Kind)
-	return err
+	return decoded, nil
+}
+
+// decidesMoves are the blocks whose objects determine which nodes Karpenter removes or replaces. The overlays come
+// first, because a plan needs them even if the user may not list others.
+func decidesMoves() []schemas.Block {
+	return []schemas.Block{schemas.Overlay, schemas.Buffer, schemas.Pool, schemas.NodeClass, schemas.Limits}
 }
 
 // Whole implements View: what this user may not list is unknown.
-func (l *live) Whole(ctx context.Context, buffers []map[string]any) (found Whole, err error) {
-	if err := found.readObjects(ctx, l); err != nil {
+func (l *live) Whole(ctx context.Context, buffers []client.Object) (found Whole, err error) {
+	if found.Objects, err = decodedObjects(ctx, l, decidesMoves()...); err != nil {
 		return found, forbidden(&found, err)
 	}
-	templates, err := templatesIn(ctx, l, slices.Concat(found.Buffers, buffers))
+	templates, err := templatesIn(ctx, l, slices.Concat(found.Objects, buffers))
 	if err != nil {
 		return found, forbidden(&found, err)
 	}
@@ -348,9 +348,9 @@ func WithoutConsolidation(view View) View { return still{view} }
 type still struct{ View }
 
 // Whole implements View.
-func (s still) Whole(ctx context.Context, _ []map[string]any) (found Whole, err error) {
+func (s still) Whole(ctx context.Context, _ []client.Object) (found Whole, err error) {
 	found.Unknown = "--no-consolidation leaves it out"
-	found.Overlays, err = s.Objects(ctx, *schemas.Overlay.Object)
+	found.Objects, err = decodedObjects(ctx, s, schemas.Overlay)
 	return found, err
 }
 
@@ -364,8 +364,8 @@ func forbidden(found *Whole, err error) error {
 }
 
 // Whole implements View.
-func (t taken) Whole(ctx context.Context, _ []map[string]any) (found Whole, err error) {
-	switch err = found.readObjects(ctx, t); {
+func (t taken) Whole(ctx context.Context, _ []client.Object) (found Whole, err error) {
+	switch found.Objects, err = decodedObjects(ctx, t, decidesMoves()...); {
 	case err != nil:
 		return found, err
 	case len(t.Unlisted) > 0:

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -236,7 +237,7 @@ type countedWhole struct {
 	read int
 }
 
-func (c *countedWhole) Whole(ctx context.Context, buffers []map[string]any) (Whole, error) {
+func (c *countedWhole) Whole(ctx context.Context, buffers []client.Object) (Whole, error) {
 	c.read++
 	return c.View.Whole(ctx, buffers)
 }

@@ -364,7 +364,7 @@ func (c drawn) Holds(_ context.Context, nodes []plan.Node, _ []plan.Change, _ ti
 
 func (c drawn) Notes() []string { return nil }
 
-func (c drawn) Whole(context.Context, []map[string]any) (Whole, error) {
+func (c drawn) Whole(context.Context, []client.Object) (Whole, error) {
 	return Whole{Unknown: "it is drawn"}, nil
 }
 

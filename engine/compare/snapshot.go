@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
@@ -189,14 +190,18 @@ func (t taken) Notes() []string { return t.Snapshot.Notes }
 func (s Snapshot) salt() string { return s.Taken.UTC().Format(time.RFC3339) }
 
 // SimulationOf returns the input of a simulation, without pods, of a compiled directory.
-func SimulationOf(compiled compile.Result, prices *catalog.Catalog) simulate.Input {
+func SimulationOf(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
 	in := simulate.Input{
 		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
 	}
 	for _, o := range compiled.Objects {
-		in.Objects = append(in.Objects, o.Defaulted)
+		typed, err := simulate.Decode(o.Defaulted)
+		if err != nil {
+			return in, err
+		}
+		in.Objects = append(in.Objects, typed)
 	}
-	return in
+	return in, nil
 }
 
 // wordsOf returns the words in the pools of a simulation.
@@ -249,11 +254,11 @@ func (s *Snapshot) leaveOut() {
 
 // Shapes lists the pods of a cluster, with what determines where they are scheduled, and the nodes that they run on.
 // It also has the objects to which the buffers of the cluster and some others refer.
-func Shapes(ctx context.Context, cluster View, buffers ...map[string]any) (workload.Shapes, error) {
-	existing, refused := cluster.Objects(ctx, *schemas.Buffer.Object)
+func Shapes(ctx context.Context, cluster View, buffers ...client.Object) (workload.Shapes, error) {
+	existing, refused := decodedObjects(ctx, cluster, schemas.Buffer)
 	var templates []simulate.Template
 	if refused == nil {
-		templates, refused = templatesIn(ctx, cluster, slices.Concat(existing, buffers))
+		templates, refused = templatesIn(ctx, cluster, append(existing, buffers...))
 	}
 	if refused != nil && !apierrors.IsForbidden(refused) {
 		return workload.Shapes{}, refused

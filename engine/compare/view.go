@@ -9,6 +9,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
@@ -29,7 +30,7 @@ type View interface {
 	// read.
 	Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error)
 	// Whole returns all that determines which nodes Karpenter removes or replaces. The buffers are those of a change.
-	Whole(ctx context.Context, buffers []map[string]any) (Whole, error)
+	Whole(ctx context.Context, buffers []client.Object) (Whole, error)
 	// Notes are about what could not be read before anything is requested.
 	Notes() []string
 }

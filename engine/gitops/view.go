@@ -12,6 +12,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -123,42 +124,31 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, changes []p
 
 // Whole implements compare.View. It includes volumes, because without them too many pods would seem to fit on a
 // node, and nodes that only the change moves would seem to go anyway and would not count.
-func (v *nodePlanView) Whole(ctx context.Context, changed []map[string]any) (found compare.Whole, err error) {
-	buffers, overlays := &autoscalingv1beta1.CapacityBufferList{}, &karpv1alpha1.NodeOverlayList{}
-	for _, list := range []client.ObjectList{overlays, buffers} {
+func (v *nodePlanView) Whole(ctx context.Context, changed []client.Object) (found compare.Whole, err error) {
+	for _, list := range []client.ObjectList{&karpv1alpha1.NodeOverlayList{}, &autoscalingv1beta1.CapacityBufferList{}, &karpv1.NodePoolList{},
+		&linodev1alpha1.LinodeNodeClassList{}, &lkeplanv1alpha1.CapacityLimitList{}} {
 		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil && !meta.IsNoMatchError(err) {
 			return found, fmt.Errorf("list what consolidation depends on: %w", err)
 		}
+		_ = meta.EachListItem(list, func(item runtime.Object) error { // it never returns an error
+			found.Objects = append(found.Objects, item.(client.Object))
+			return nil
+		})
 	}
-	for i := range overlays.Items {
-		overlay, err := manifest.Untyped(&overlays.Items[i])
-		if err != nil {
-			return found, err
-		}
-		found.Overlays = append(found.Overlays, overlay)
-	}
-	for i := range buffers.Items {
-		buffer, err := manifest.Untyped(&buffers.Items[i])
-		if err != nil {
-			return found, err
-		}
-		found.Buffers = append(found.Buffers, buffer)
-	}
-	templates, err := compare.Templates(slices.Concat(found.Buffers, changed), func(list client.ObjectList) error {
+	templates, err := compare.Templates(slices.Concat(found.Objects, changed), func(list client.ObjectList) error {
 		return v.cache.List(ctx, list, client.UnsafeDisableDeepCopy)
 	})
 	if err != nil {
 		return found, fmt.Errorf("list the pods of buffers: %w", err)
 	}
 	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
-		&policyv1.PodDisruptionBudgetList{}, &karpv1.NodePoolList{}, &linodev1alpha1.LinodeNodeClassList{},
-		&lkeplanv1alpha1.CapacityLimitList{}, &appsv1.DaemonSetList{}, &corev1.NamespaceList{}, &corev1.PersistentVolumeClaimList{},
+		&policyv1.PodDisruptionBudgetList{}, &appsv1.DaemonSetList{}, &corev1.NamespaceList{}, &corev1.PersistentVolumeClaimList{},
 		&corev1.PersistentVolumeList{}, &storagev1.StorageClassList{})
 	if err != nil {
 		return found, fmt.Errorf("list what consolidation depends on: %w", err)
 	}
 	volumes := simulate.NewVolumeIndex(read.Volumes.Claims, read.Volumes.All, read.Volumes.Classes)
-	found.Pools, found.Classes, found.Limits, found.Shapes = read.Pools, read.Classes, read.Limits, workload.ShapesOf(read, volumes, templates...)
+	found.Shapes = workload.ShapesOf(read, volumes, templates...)
 	return found, nil
 }
 

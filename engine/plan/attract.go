@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Move is what Karpenter does with a node only after a change, because other capacity is cheaper or has room.
@@ -37,7 +37,7 @@ type Moves struct {
 	// Unknown is why it is not known, as a sentence without a period; "" if no cluster was read.
 	Unknown string
 	// Overlays are the NodeOverlays of the cluster.
-	Overlays []map[string]any
+	Overlays []*v1alpha1.NodeOverlay
 }
 
 // of are the moves of a pool, by the names of NodeClaims.
@@ -68,16 +68,13 @@ type attractor struct {
 // overlaid reports whether an overlay selects nodes by one of some labels, so that their prices and sizes change with
 // it.
 func overlaid(labels []string, base, head side) bool {
-	selects := func(overlay map[string]any) bool {
-		requirements, _ := manifest.Map(overlay, "spec")["requirements"].([]any)
-		return slices.ContainsFunc(requirements, func(r any) bool {
-			fields, _ := r.(map[string]any)
-			key, _ := fields["key"].(string)
-			return slices.Contains(labels, key)
+	selects := func(overlay *v1alpha1.NodeOverlay) bool {
+		return slices.ContainsFunc(overlay.Spec.Requirements, func(r v1alpha1.NodeSelectorRequirement) bool {
+			return slices.Contains(labels, r.Key)
 		})
 	}
 	for _, o := range slices.Concat(base.objects, head.objects) {
-		if o.Kind() == schemas.Overlay.Object.Kind && selects(o.Defaulted) {
+		if o.overlay != nil && selects(o.overlay) {
 			return true
 		}
 	}

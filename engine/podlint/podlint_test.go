@@ -103,7 +103,11 @@ func found(t *testing.T, files map[string]string) string {
 		Region: compiled.Cluster.Region, Catalog: prices, Pods: pods.Pods,
 	}
 	for _, o := range compiled.Objects {
-		in.Objects = append(in.Objects, o.Defaulted)
+		typed, err := simulate.Decode(o.Defaulted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Objects = append(in.Objects, typed)
 	}
 	report, err := podlint.Check(t.Context(), compiled.Objects, in)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -192,10 +194,14 @@ func (s *Sources) cluster(ctx context.Context, access kube.Access, p *Pods) erro
 
 // AddTemplates reads the objects of the cluster to which the buffers among some objects refer, with the pods again.
 func (p *Pods) AddTemplates(ctx context.Context, objects []config.Object) error {
-	var buffers []map[string]any
+	var buffers []client.Object
 	for _, o := range objects {
 		if o.Kind() == schemas.Buffer.Object.Kind {
-			buffers = append(buffers, o.Defaulted)
+			buffer, err := simulate.Decode(o.Defaulted)
+			if err != nil {
+				return err
+			}
+			buffers = append(buffers, buffer)
 		}
 	}
 	if p.view == nil || len(buffers) == 0 {
@@ -234,12 +240,14 @@ func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 // Input adds a configuration to pods. In the pods of a snapshot, the words of the configuration are read: others are
 // hashes.
 func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
-	in := compare.SimulationOf(compiled, prices)
+	in, err := compare.SimulationOf(compiled, prices)
+	if err != nil {
+		return in, err
+	}
 	in.Pods, in.AssumeLKE = p.found.Pods, p.lke
 	var found workload.Found
 	switch {
 	case p.snapshot != nil:
-		var err error
 		if found, err = p.snapshot.PodsFor(in); err != nil {
 			return in, err
 		}

@@ -66,11 +66,12 @@ func TemplateOf(o runtime.Object) Template {
 func kindOf(o any) string { return reflect.TypeOf(o).Elem().Name() }
 
 // TemplateKey names the object to which a CapacityBuffer refers; it is empty if the buffer refers to none.
-func TemplateKey(buffer map[string]any) manifest.Key {
-	key := manifest.Key{Kind: "PodTemplate", Namespace: cmp.Or(manifest.Namespace(buffer), corev1.NamespaceDefault),
-		Name: manifest.Text(buffer, "spec", "podTemplateRef", "name")}
-	if key.Name == "" {
-		key.Kind, key.Name = manifest.Text(buffer, "spec", "scalableRef", "kind"), manifest.Text(buffer, "spec", "scalableRef", "name")
+func TemplateKey(b *autoscalingv1beta1.CapacityBuffer) manifest.Key {
+	key := manifest.Key{Namespace: cmp.Or(b.Namespace, corev1.NamespaceDefault)}
+	if ref := b.Spec.PodTemplateRef; ref != nil && ref.Name != "" {
+		key.Kind, key.Name = "PodTemplate", ref.Name
+	} else if ref := b.Spec.ScalableRef; ref != nil {
+		key.Kind, key.Name = ref.Kind, ref.Name
 	}
 	if key.Name == "" {
 		return manifest.Key{}
@@ -112,12 +113,8 @@ func (w *cluster) reserve(ctx context.Context) error {
 		case ready != nil && ready.Status == metav1.ConditionFalse:
 			why := ready.Message
 			if ready.Reason != capacitybuffer.ReasonResolutionFailed {
-				raw, err := manifest.Untyped(b)
-				if err != nil {
-					return err
-				}
-				why = fmt.Sprintf("there is no %s", TemplateKey(raw))
-				w.spare.unknown = fmt.Sprintf("there is no %s for %s", TemplateKey(raw), bufferName(b))
+				why = fmt.Sprintf("there is no %s", TemplateKey(b))
+				w.spare.unknown = fmt.Sprintf("there is no %s for %s", TemplateKey(b), bufferName(b))
 			}
 			w.note("%s reserves no capacity: %s.", bufferName(b), why)
 		case err != nil:

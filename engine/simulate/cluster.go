@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -92,9 +93,7 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	for i := range w.workloads {
 		w.workloads[i].Name = escapeLine(w.workloads[i].Name)
 	}
-	if err := w.declare(in.Objects); err != nil {
-		return nil, err
-	}
+	w.declare(in.Objects)
 	w.admitPools(ctx)
 	if err := w.overlay(ctx); err != nil {
 		return nil, err
@@ -169,12 +168,10 @@ func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
 }
 
 // declare adds the objects of a configuration to the cluster.
-func (w *cluster) declare(objects []map[string]any) error {
-	others, err := w.store.Declare(objects)
-	for _, other := range others {
+func (w *cluster) declare(objects []client.Object) {
+	for _, other := range w.store.Declare(objects) {
 		w.note("%s is not simulated.", other)
 	}
-	return err
 }
 
 // admitPools finds the usable pools, and notes why the others are not used.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
@@ -539,14 +540,12 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 }
 
 // redeclare replaces the objects of the cluster.
-func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error {
+func (w *cluster) redeclare(ctx context.Context, objects []client.Object) error {
 	old := w.store.Pools
 	fresh := newStore()
 	w.store.Pools, w.store.Classes, w.store.Limits = fresh.Pools, fresh.Classes, fresh.Limits
 	w.store.Overlays, w.store.Buffers = fresh.Overlays, fresh.Buffers
-	if err := w.declare(objects); err != nil {
-		return err
-	}
+	w.declare(objects)
 	w.admitPools(ctx)
 	for _, pool := range sortedValues(old) {
 		if w.store.Pools[pool.Name] == nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -226,40 +227,46 @@ func sortedValues[T any](of map[string]*T) (list []*T) {
 	return list
 }
 
-// Declare adds the objects of a configuration to the cluster, and returns the kind and name of each
-// object that the simulation ignores.
-func (s *store) Declare(objects []map[string]any) (others []string, err error) {
-	for _, raw := range objects {
-		switch manifest.Kind(raw) {
-		case "NodePool":
-			err = decodeInto(s.Pools, raw)
-		case "LinodeNodeClass":
-			err = decodeInto(s.Classes, raw)
-		case "CapacityLimit":
-			err = decodeInto(s.Limits, raw)
-		case "NodeOverlay":
-			err = decodeInto(s.Overlays, raw)
-		case "CapacityBuffer":
-			var b *autoscalingv1beta1.CapacityBuffer
-			if b, err = manifest.As[autoscalingv1beta1.CapacityBuffer](raw); err == nil {
-				b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
-				name := b.Namespace + "/" + b.Name
-				b.UID, b.Status, s.Buffers[name] = types.UID(name), autoscalingv1beta1.CapacityBufferStatus{}, b
-			}
-		default:
-			others = append(others, manifest.Kind(raw)+" "+manifest.Name(raw))
-		}
-		if err != nil {
-			return others, err
-		}
+// Decode returns an object of a configuration, as the API server stores it, in the Go type of its kind. Of an object that
+// is not simulated it returns only the metadata.
+func Decode(obj map[string]any) (client.Object, error) {
+	switch manifest.Kind(obj) {
+	case "NodePool":
+		return manifest.As[karpv1.NodePool](obj)
+	case "LinodeNodeClass":
+		return manifest.As[linodev1alpha1.LinodeNodeClass](obj)
+	case "CapacityLimit":
+		return manifest.As[lkeplanv1alpha1.CapacityLimit](obj)
+	case "NodeOverlay":
+		return manifest.As[karpv1alpha1.NodeOverlay](obj)
+	case "CapacityBuffer":
+		return manifest.As[autoscalingv1beta1.CapacityBuffer](obj)
 	}
-	return others, nil
+	return manifest.As[metav1.PartialObjectMetadata](obj)
 }
 
-func decodeInto[T any](into map[string]*T, raw map[string]any) error {
-	typed, err := manifest.As[T](raw)
-	into[manifest.Name(raw)] = typed
-	return err
+// Declare adds copies of the objects of a configuration to the cluster, and returns the kind and name of each object
+// that the simulation ignores.
+func (s *store) Declare(objects []client.Object) (others []string) {
+	for _, obj := range objects {
+		switch o := obj.DeepCopyObject().(type) {
+		case *karpv1.NodePool:
+			s.Pools[o.Name] = o
+		case *linodev1alpha1.LinodeNodeClass:
+			s.Classes[o.Name] = o
+		case *lkeplanv1alpha1.CapacityLimit:
+			s.Limits[o.Name] = o
+		case *karpv1alpha1.NodeOverlay:
+			s.Overlays[o.Name] = o
+		case *autoscalingv1beta1.CapacityBuffer:
+			o.Namespace = cmp.Or(o.Namespace, corev1.NamespaceDefault)
+			name := o.Namespace + "/" + o.Name
+			o.UID, o.Status, s.Buffers[name] = types.UID(name), autoscalingv1beta1.CapacityBufferStatus{}, o
+		default:
+			others = append(others, obj.GetObjectKind().GroupVersionKind().Kind+" "+obj.GetName())
+		}
+	}
+	return others
 }
 
 // poolsLeftOut is a recorder of events that notes the pools that the scheduler ignores.

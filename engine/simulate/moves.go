@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
@@ -24,8 +25,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -91,7 +91,7 @@ const (
 //
 // What holds a node only for a time does not make a change harmless. The nodes that move as soon as nothing does so
 // any more are in the result, too.
-func Moves(ctx context.Context, in Live, now time.Time, before, after []map[string]any) ([]Moved, error) {
+func Moves(ctx context.Context, in Live, now time.Time, before, after []client.Object) ([]Moved, error) {
 	gates, edited := []bool{true}, editedClasses(before, after)
 	if applied, some := overlays(before); !applied {
 		if _, more := overlays(after); some || more {
@@ -210,27 +210,28 @@ func withoutPending(in Live) Live {
 }
 
 // overlays reports whether Karpenter has validated a NodeOverlay among some objects, and whether there is one.
-func overlays(objects []map[string]any) (validated, some bool) {
+func overlays(objects []client.Object) (validated, some bool) {
 	for _, o := range objects {
-		if manifest.Kind(o) != schemas.Overlay.Object.Kind {
-			continue
+		if overlay, ok := o.(*karpv1alpha1.NodeOverlay); ok {
+			some = true
+			validated = validated || !overlay.StatusConditions().Get(karpv1alpha1.ConditionTypeValidationSucceeded).IsUnknown()
 		}
-		overlay, err := manifest.As[karpv1alpha1.NodeOverlay](o)
-		some = true
-		validated = validated || err == nil && !overlay.StatusConditions().Get(karpv1alpha1.ConditionTypeValidationSucceeded).IsUnknown()
 	}
 	return validated, some
 }
 
 // editedClasses are the names of the LinodeNodeClasses that a change creates or edits.
-func editedClasses(before, after []map[string]any) map[string]bool {
-	specs, edited := map[manifest.Key]any{}, map[string]bool{}
+func editedClasses(before, after []client.Object) map[string]bool {
+	had, edited := map[string]*linodev1alpha1.LinodeNodeClass{}, map[string]bool{}
 	for _, o := range before {
-		specs[manifest.KeyOf(o)] = o["spec"]
+		if class, ok := o.(*linodev1alpha1.LinodeNodeClass); ok {
+			had[class.Name] = class
+		}
 	}
 	for _, o := range after {
-		if manifest.Kind(o) == schemas.NodeClass.Object.Kind && !reflect.DeepEqual(o["spec"], specs[manifest.KeyOf(o)]) {
-			edited[manifest.Name(o)] = true
+		if class, ok := o.(*linodev1alpha1.LinodeNodeClass); ok &&
+			(had[class.Name] == nil || !equality.Semantic.DeepEqual(class.Spec, had[class.Name].Spec)) {
+			edited[class.Name] = true
 		}
 	}
 	return edited
@@ -247,7 +248,7 @@ func sides[T any](ctx context.Context, one, other func(context.Context) (T, erro
 }
 
 // disrupted are the nodes that go with some objects in the place of others, by their names.
-func disrupted(ctx context.Context, in Live, now time.Time, gate bool, kept classes, before, objects []map[string]any) (map[string]going, error) {
+func disrupted(ctx context.Context, in Live, now time.Time, gate bool, kept classes, before, objects []client.Object) (map[string]going, error) {
 	e, err := newDisruption(in, now)
 	if err != nil {
 		return nil, err

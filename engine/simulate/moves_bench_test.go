@@ -2,10 +2,12 @@ package simulate_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // BenchmarkMoves finds the moves, on both sides of a change, of a fleet whose pods do not mix: of a new pool for the pods of
@@ -19,10 +21,10 @@ func BenchmarkMoves(b *testing.B) {
 		}
 		for _, team := range []string{"t1", "none"} {
 			after := objectsOf(b, directory("")+pool("new", `class = "standard", cpu = between(1, 8)`, "weight = 50", fmt.Sprintf("labels = { team = %q }", team)))
-			added := append([]map[string]any{}, in.Objects...)
+			added := slices.Clone(in.Objects)
 			for _, obj := range after {
-				if manifest.Kind(obj) == "NodePool" {
-					added = append(added, obj)
+				if pool, ok := obj.(*karpv1.NodePool); ok {
+					added = append(added, pool)
 				}
 			}
 			b.Run(fmt.Sprintf("%d pods on %d nodes in %d pools, a pool for %s", size.pods, len(live.Nodes), size.pools, team), func(b *testing.B) {

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,10 +22,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -44,7 +47,7 @@ func pool(name, requirements string, more ...string) string {
 }
 
 // objectsOf are the objects of a configuration.
-func objectsOf(t testing.TB, text string) []map[string]any {
+func objectsOf(t testing.TB, text string) []client.Object {
 	t.Helper()
 	var in simulate.Input
 	compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(text)}})
@@ -196,11 +199,13 @@ func TestMoves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := slices.DeleteFunc(objectsOf(t, directory(tt.before)), func(o map[string]any) bool { return manifest.Name(o) == "missing" })
+			before := slices.DeleteFunc(objectsOf(t, directory(tt.before)), func(o client.Object) bool { return o.GetName() == "missing" })
 			for _, o := range before {
-				if manifest.Name(o) == "unready" {
-					no := func(kind string) any { return map[string]any{"type": kind, "status": "False", "message": "no"} }
-					o["status"] = map[string]any{"conditions": []any{no("Ready"), no("ValidationSucceeded")}}
+				if class, ok := o.(*linodev1alpha1.LinodeNodeClass); ok && class.Name == "unready" {
+					no := func(kind string) status.Condition {
+						return status.Condition{Type: kind, Status: metav1.ConditionFalse, Message: "no"}
+					}
+					class.Status.Conditions = []status.Condition{no("Ready"), no("ValidationSucceeded")}
 				}
 			}
 			moved, err := simulate.Moves(t.Context(), live, friday, before, objectsOf(t, directory(tt.after)))

@@ -25,6 +25,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -35,8 +36,8 @@ type Input struct {
 	Region  string
 	Tier    catalog.Tier // "" means standard
 	Catalog *catalog.Catalog
-	// Objects are the objects of a configuration as decoded JSON, with defaults.
-	Objects []map[string]any
+	// Objects are the objects of a configuration with their defaults, from Decode. A simulation does not change them.
+	Objects []client.Object
 	Pods
 	// AssumeLKE adds LKE's own DaemonSets as they were observed, unless they are given.
 	AssumeLKE bool

@@ -203,7 +203,11 @@ func compileInto(t testing.TB, in *simulate.Input, fsys fstest.MapFS) {
 	in.Region, in.Tier = compiled.Cluster.Region, catalog.Tier(compiled.Cluster.Tier)
 	in.Objects = nil
 	for _, o := range compiled.Objects {
-		in.Objects = append(in.Objects, o.Defaulted)
+		typed, err := simulate.Decode(o.Defaulted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Objects = append(in.Objects, typed)
 	}
 }
 

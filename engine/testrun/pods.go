@@ -31,7 +31,10 @@ func (t *trying) hasPods() bool { return len(t.run.Pods)+len(t.run.Workloads) > 
 
 // simulate simulates the pods of the run with a configuration.
 func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Result, error) {
-	in := compare.SimulationOf(with, t.prices)
+	in, err := compare.SimulationOf(with, t.prices)
+	if err != nil {
+		return simulate.Result{}, err
+	}
 	found, err := t.pods(in)
 	if err != nil {
 		return simulate.Result{}, err

@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -209,12 +211,16 @@ func plainAnnotations(from map[string]string) map[string]string {
 
 // KnownWords returns all words in objects by which pods may select nodes, and all values of the labels of plan
 // types.
-func KnownWords(objects []map[string]any, types []*cloudprovider.InstanceType) []string {
+func KnownWords(objects []client.Object, types []*cloudprovider.InstanceType) []string {
 	words := map[string]bool{}
 	for _, obj := range objects {
-		collectWords(words, obj)
-		if manifest.Kind(obj) == schemas.Buffer.Object.Kind {
-			key := simulate.TemplateKey(obj)
+		fields, err := manifest.Untyped(obj)
+		if err != nil {
+			panic(err) // it is a Kubernetes type, which can be converted to JSON
+		}
+		collectWords(words, fields)
+		if buffer, ok := obj.(*autoscalingv1beta1.CapacityBuffer); ok {
+			key := simulate.TemplateKey(buffer)
 			words[key.Namespace+"/"+key.Name] = true // the name of a template
 		}
 	}
