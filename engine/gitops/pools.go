@@ -22,12 +22,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -220,33 +218,26 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 		return nil, fmt.Errorf("list the pools of NodePlan %s: %w", client.ObjectKeyFromObject(np), err)
 	}
 	state := plan.State{Now: p.Now()}
-	add := func(block schemas.Block, obj client.Object) error {
-		o, err := compare.ObjectOf(block, obj)
-		state.Objects = append(state.Objects, o)
-		return err
-	}
 	known, classes := map[string]bool{}, map[string]bool{} // without draining pools, and those not applied yet
 	for _, pool := range np.Status.Pools {
 		known[pool.Name] = pool.Condemned == nil
 	}
 	for i := range pools.Items {
-		if !known[pools.Items[i].Name] {
+		pool := &pools.Items[i]
+		if !known[pool.Name] {
 			continue
 		}
-		if err := add(schemas.Pool, &pools.Items[i]); err != nil {
-			return nil, err
-		}
-		if ref := pools.Items[i].Spec.Template.Spec.NodeClassRef; ref != nil {
+		state.Pools = append(state.Pools, pool)
+		if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
 			classes[ref.Name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(classes)) {
-		var class linodev1alpha1.LinodeNodeClass
-		err := p.Get(ctx, client.ObjectKey{Name: name}, &class)
-		if err == nil {
-			err = add(schemas.NodeClass, &class)
-		}
-		if client.IgnoreNotFound(err) != nil {
+		class := &linodev1alpha1.LinodeNodeClass{}
+		switch err := p.Get(ctx, client.ObjectKey{Name: name}, class); {
+		case err == nil:
+			state.Classes = append(state.Classes, class)
+		case client.IgnoreNotFound(err) != nil:
 			return nil, fmt.Errorf("get node class %s: %w", name, err)
 		}
 	}

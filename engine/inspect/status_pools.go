@@ -15,7 +15,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -27,7 +26,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/text"
@@ -65,16 +63,19 @@ type rolls struct {
 func (w *reader) outdated() (rolls, error) {
 	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
 	nodes := compare.NodesOf(w.Claims, w.Snapshot.Nodes)
-	state := plan.State{Nodes: nodes, Now: w.Now}
+	state := plan.State{Pools: filterList(w.Snapshot.Pools, func(p *karpv1.NodePool) bool { return classOf(p) != "" }), Classes: w.Classes,
+		Nodes: nodes, Now: w.Now}
 	var err error
-	if state.Objects, err = w.objects(); err != nil {
-		return r, err
-	}
 	if r.outdated, err = plan.Outdated(state); err != nil {
 		return r, err
 	}
-	for _, o := range state.Objects {
-		if r.drift[o.Key()], err = foreignFields(o.Defaulted); err != nil {
+	for _, pool := range state.Pools {
+		if err := r.addDrift(manifest.Key{Kind: "NodePool", Name: pool.Name}, pool); err != nil {
+			return r, err
+		}
+	}
+	for _, class := range w.Classes {
+		if err := r.addDrift(manifest.Key{Kind: "LinodeNodeClass", Name: class.Name}, class); err != nil {
 			return r, err
 		}
 	}
@@ -93,39 +94,20 @@ func (w *reader) outdated() (rolls, error) {
 	return r, err
 }
 
-// foreignFields returns the fields that other tools have set in an object that lkeplan applies.
-func foreignFields(obj map[string]any) (says []Remark, err error) {
-	if manifest.Label(obj, kube.InventoryLabel) == "" {
-		return nil, nil
+// addDrift adds the fields that other tools have set in an object that lkeplan applies.
+func (r rolls) addDrift(key manifest.Key, obj metav1.Object) error {
+	if obj.GetLabels()[kube.InventoryLabel] == "" {
+		return nil
 	}
 	fields, err := plan.SetByOthers(obj, kube.FieldManager)
+	if err != nil {
+		return fmt.Errorf("read the field owners of %s: %w", key, err)
+	}
 	for _, f := range fields {
-		says = append(says, Remark{What: RemarkDrift, Text: fmt.Sprintf("%s was set by %s and not by lkeplan: compare it with the "+
-			"configuration with lkeplan diff --base live", f.Path, strings.Join(f.Owners, ", "))})
+		r.drift[key] = append(r.drift[key], Remark{What: RemarkDrift, Text: fmt.Sprintf("%s was set by %s and not by lkeplan: compare "+
+			"it with the configuration with lkeplan diff --base live", f.Path, strings.Join(f.Owners, ", "))})
 	}
-	return says, err
-}
-
-// objects returns the pools of Linode and their classes, in the form of a plan.
-func (w *reader) objects() (objects []config.Object, err error) {
-	add := func(block schemas.Block, obj metav1.Object) error {
-		o, err := compare.ObjectOf(block, obj)
-		objects = append(objects, o)
-		return err
-	}
-	for _, class := range w.Snapshot.Classes {
-		if err := add(schemas.NodeClass, class); err != nil {
-			return nil, err
-		}
-	}
-	for _, pool := range w.Snapshot.Pools {
-		if classOf(pool) != "" {
-			if err := add(schemas.Pool, pool); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return objects, nil
+	return nil
 }
 
 // classOf returns the name of a pool's LinodeNodeClass; "" if its node class is not a LinodeNodeClass.

@@ -229,7 +229,7 @@ func updatedChange(old, o object, unheld func(map[string]any) map[string]any) (C
 		return effectsOf(was, o), err
 	})
 	before, after := flattenFields(old.Defaulted), flattenFields(o.Defaulted)
-	owned, err := ownersOf(old.Defaulted)
+	owned, err := ownersIn(old.Defaulted)
 	if err != nil {
 		return c, err
 	}

@@ -28,7 +28,7 @@ func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, ma
 		if there == nil {
 			continue
 		}
-		all, err := ownersOf(there)
+		all, err := ownersIn(there)
 		if err != nil {
 			return nil, fmt.Errorf("read the field owners of %s: %w", o.Addr, err)
 		}
@@ -79,18 +79,20 @@ func driftOf(o config.Object, applied, live map[string]any, all owners, manager 
 
 // SetByOthers lists the fields of a live object's spec that the manager does not own: no configuration declares them,
 // or another owner has taken them over.
-func SetByOthers(live map[string]any, manager string) (drifts []Drift, err error) {
-	all, err := ownersOf(live)
-	if err != nil {
-		return nil, fmt.Errorf("read the field owners of %s: %w", manifest.KeyOf(live), err)
+func SetByOthers(live metav1.Object, manager string) (drifts []Drift, err error) {
+	all, err := ownersOf(live.GetManagedFields())
+	if err != nil || all.only(manager) {
+		return nil, err
 	}
-	fields := flattenFields(live)
+	obj, err := manifest.Untyped(live) // which has paths
+	if err != nil {
+		return nil, err
+	}
+	fields := flattenFields(obj)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
 		who, _ := all.ownersOf(path)
 		if strings.HasPrefix(path, "spec.") && len(who) > 0 && !slices.Contains(who, manager) {
-			drifts = append(drifts, Drift{
-				Kind: manifest.Kind(live), Name: manifest.Name(live), Path: path, Live: fields[path], Owners: who, Kept: true,
-			})
+			drifts = append(drifts, Drift{Path: path, Live: fields[path], Owners: who, Kept: true})
 		}
 	}
 	return drifts, nil
@@ -132,16 +134,10 @@ type owner struct {
 	leaves  *fieldpath.Set // the fields that no field in it is below
 }
 
-// ownersOf reads the managed fields of an object, without those of its status.
-func ownersOf(obj map[string]any) (owners, error) {
-	metadata := map[string]any{"managedFields": manifest.Map(obj, "metadata")["managedFields"]}
-	var typed metav1.PartialObjectMetadata
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"metadata": metadata}, &typed)
-	if err != nil {
-		return nil, err
-	}
+// ownersOf reads managed fields, without those of a status.
+func ownersOf(managed []metav1.ManagedFieldsEntry) (owners, error) {
 	var all owners
-	for _, entry := range typed.ManagedFields {
+	for _, entry := range managed {
 		if entry.Subresource != "" || entry.FieldsV1 == nil {
 			continue
 		}
@@ -152,6 +148,16 @@ func ownersOf(obj map[string]any) (owners, error) {
 		all = append(all, owner{entry.Manager, set, set.Leaves()})
 	}
 	return all, nil
+}
+
+// ownersIn reads the managed fields of an object.
+func ownersIn(obj map[string]any) (owners, error) {
+	managed := map[string]any{"managedFields": manifest.Map(obj, "metadata")["managedFields"]}
+	var typed metav1.ObjectMeta
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(managed, &typed); err != nil {
+		return nil, err
+	}
+	return ownersOf(typed.ManagedFields)
 }
 
 // only reports whether the manager owns all fields.

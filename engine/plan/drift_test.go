@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -133,7 +134,7 @@ func TestDrifts(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("drift (-want +got):\n%s", diff)
 			}
-			others, err := SetByOthers(live, "lkeplan")
+			others, err := SetByOthers(&unstructured.Unstructured{Object: live}, "lkeplan")
 			if err != nil || len(others) == 0 {
 				t.Errorf("fields set by others: %v, error %v", others, err)
 			}

@@ -319,41 +319,44 @@ type judge struct {
 	held         bool                     // the budget of a first wave keeps nodes that have drifted from being replaced
 }
 
-func poolJudges(s side) map[manifest.Key]judge {
-	return judgesOf(s, func(manifest.Key) bool { return true })
-}
-
 // judgesOf returns the judges of some pools.
 func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
-	classes, versions, all := map[string]string{}, map[string]string{}, map[manifest.Key]judge{}
-	leads := map[string]time.Duration{}
+	all, of := map[manifest.Key]judge{}, judgeOf(s)
 	for _, o := range slices.Concat(s.others, s.objects) { // declared objects override others
-		if o.class != nil {
-			classes[o.Name()], versions[o.Name()] = o.hash(), ptr.Deref(o.class.Spec.LKEK8sVersion, "")
-			leads[o.Name()] = maintenanceLead(o.class)
+		if o.Kind() == "NodePool" && some(o.Key()) {
+			all[o.Key()] = of(o)
 		}
 	}
-	for _, o := range slices.Concat(s.others, s.objects) {
-		if o.Kind() != "NodePool" || !some(o.Key()) {
-			continue
+	return all
+}
+
+// judgeOf returns a function that returns the judge of a pool of a side.
+func judgeOf(s side) func(pool object) judge {
+	classes, versions, leads := map[string]string{}, map[string]string{}, map[string]time.Duration{}
+	for _, o := range slices.Concat(s.others, s.objects) { // declared objects override others
+		if o.class != nil {
+			name := o.class.Name
+			classes[name], versions[name], leads[name] = o.hash(), ptr.Deref(o.class.Spec.LKEK8sVersion, ""), maintenanceLead(o.class)
 		}
+	}
+	return func(o object) judge {
 		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool,
 			allows: allows(o)}
+		if j.pool == nil {
+			return j
+		}
 		j.held = s.Unheld != nil && !reflect.DeepEqual(s.Unheld(o.Defaulted)["spec"], o.Defaulted["spec"])
-		_, j.removing = ReadRemoval(o.Defaulted)
-		if j.removing && j.pool != nil {
+		_, j.removing = removalOf(o.pool)
+		if j.removing {
 			j.pool = j.pool.DeepCopy()
 			delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval)
 			if len(j.pool.Spec.Template.Annotations) == 0 {
 				j.pool.Spec.Template.Annotations = nil // an empty map has another hash than nil
 			}
 		}
-		if j.pool != nil {
-			j.template = sync.OnceValue(func() inplace.Template { return inplace.TemplateOf(j.pool) })
-		}
-		all[o.Key()] = j
+		j.template = sync.OnceValue(func() inplace.Template { return inplace.TemplateOf(j.pool) })
+		return j
 	}
-	return all
 }
 
 // replaces reports whether a node is replaced that was not before, or that the budget of a first wave has held back.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/inplace"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -126,6 +127,13 @@ func sideOf(s State) (of side, err error) {
 			return of, fmt.Errorf("%s: %w", o.Addr, err)
 		}
 		of.objects, of.byKey[o.Key()] = append(of.objects, t), t
+	}
+	for _, pool := range s.Pools {
+		addr := config.Addr{Type: schemas.Pool.Type, Name: pool.Name}
+		of.objects = append(of.objects, object{Object: config.Object{Addr: addr}, pool: pool})
+	}
+	for _, class := range s.Classes {
+		of.objects = append(of.objects, object{class: class})
 	}
 	for _, o := range s.Others {
 		t, err := decodeObject(o)

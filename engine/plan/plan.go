@@ -12,9 +12,12 @@ import (
 	"slices"
 	"time"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
@@ -22,6 +25,9 @@ import (
 // State is one revision: its objects, and the offers where they are applied.
 type State struct {
 	Objects []config.Object
+	// Pools and Classes are live objects in place of Objects, for Rolls and Outdated.
+	Pools   []*karpv1.NodePool
+	Classes []*linodev1alpha1.LinodeNodeClass
 	// PruneNow deletes pools that are in this state and not in the next one immediately, with their nodes.
 	PruneNow bool
 	// Conflicts are fields that other owners have set to another value, by object; nil if no cluster was read.

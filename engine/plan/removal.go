@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -48,17 +50,24 @@ type Removal struct {
 // with the zero Removal.
 func ReadRemoval(pool map[string]any) (r Removal, started bool) {
 	value, started := manifest.Lookup(pool, "metadata", "annotations", schemas.AnnotationRemoval)
-	if !started {
-		return r, false
-	}
 	text, _ := value.(string)
+	return parseRemoval(text), started
+}
+
+// removalOf reads the removal annotation like ReadRemoval.
+func removalOf(pool *karpv1.NodePool) (r Removal, started bool) {
+	text, started := pool.Annotations[schemas.AnnotationRemoval]
+	return parseRemoval(text), started
+}
+
+func parseRemoval(text string) Removal {
 	words := append(strings.Fields(text), "", "")
 	since, sinceErr := time.Parse(time.RFC3339, words[0])
 	nodes, nodesErr := strconv.Atoi(words[1])
 	if sinceErr != nil || nodesErr != nil {
-		return Removal{}, true
+		return Removal{}
 	}
-	return Removal{Since: since.UTC(), Nodes: nodes, Limit: words[2]}, true
+	return Removal{Since: since.UTC(), Nodes: nodes, Limit: words[2]}
 }
 
 // String returns the text of the annotation on a NodePool that is being removed.

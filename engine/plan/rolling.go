@@ -28,22 +28,23 @@ func Rolls(s State) ([]Rolling, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, pools := poolJudges(of), byPool(s.Nodes)
+	judgeOfPool, pools := judgeOf(of), byPool(s.Nodes)
 	var rolling []Rolling
-	for _, o := range s.Objects {
-		if o.Kind() != "NodePool" {
+	for _, o := range of.objects {
+		if o.pool == nil {
 			continue
 		}
-		asks, nodes := all[o.Key()], pools[o.Name()]
+		name := o.pool.Name
+		asks, nodes := judgeOfPool(o), pools[name]
 		im := Impact{Known: true}
 		if err := im.roll(asks, judge{}, nodes, s); err != nil {
 			return nil, err
 		}
 		r := Rolling{
-			Addr: o.Addr.String(), Pool: o.Name(), Of: len(nodes), Outdated: im.Rolled, Joining: asks.joining(nodes),
+			Addr: o.Addr.String(), Pool: name, Of: len(nodes), Outdated: im.Rolled, Joining: asks.joining(nodes),
 			Pace: im.Pace, Holds: im.Holds,
 		}
-		if removal, draining := ReadRemoval(o.Defaulted); draining {
+		if removal, draining := removalOf(o.pool); draining {
 			if r.Condemned = &removal; r.Pace != nil {
 				removal.Soonest = r.Pace.Soonest(r.Of)
 			}
@@ -60,10 +61,14 @@ func Outdated(s State) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, pools, outdated := poolJudges(of), byPool(s.Nodes), map[string]bool{}
-	for _, o := range s.Objects {
-		for _, n := range pools[o.Name()] {
-			if asks, ok := all[o.Key()]; ok && asks.drifted(n) {
+	judgeOfPool, pools, outdated := judgeOf(of), byPool(s.Nodes), map[string]bool{}
+	for _, o := range of.objects {
+		if o.pool == nil {
+			continue
+		}
+		asks := judgeOfPool(o)
+		for _, n := range pools[o.pool.Name] {
+			if asks.drifted(n) {
 				outdated[n.Name] = true
 			}
 		}
