@@ -29,8 +29,11 @@ func Against(
 	if nodes, _, err = in.Holds(ctx, nodes, nil, now); err != nil {
 		return Measured{}, err
 	}
-	s := plan.State{Objects: head.Objects, Offers: regionOffers(head.Cluster, prices), Nodes: nodes, Now: now}
 	m := Measured{Nodes: nodes}
+	s, err := plan.State{Objects: head.Objects, Offers: regionOffers(head.Cluster, prices), Nodes: nodes, Now: now}.Decode()
+	if err != nil {
+		return m, err
+	}
 	if m.Outdated, err = plan.Outdated(s); err != nil {
 		return m, err
 	}

@@ -192,6 +192,13 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 // place.
 func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View, by simulated,
 	notes []string) (plan.Plan, error) {
+	before, err := before.Decode()
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if after, err = after.Decode(); err != nil {
+		return plan.Plan{}, err
+	}
 	p, err := plan.Diff(ctx, before, after)
 	if err != nil {
 		return p, err
@@ -207,7 +214,10 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 			notes = append(notes, "Which nodes Karpenter removes or replaces because other capacity is cheaper or has room is unknown: "+why+".")
 		}
 	}
-	now := plan.State{Objects: live, Offers: after.Offers, Nodes: after.Nodes, Now: after.Now}
+	now, err := plan.State{Objects: live, Offers: after.Offers, Nodes: after.Nodes, Now: after.Now}.Decode()
+	if err != nil {
+		return p, err
+	}
 	if p.Rolling, err = plan.Rolls(now); err != nil {
 		return p, err
 	}

@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -236,11 +235,11 @@ func templatesIn(ctx context.Context, in View, buffers []client.Object) ([]simul
 		if err != nil {
 			return err
 		}
-		raw, err := json.Marshal(map[string]any{"items": objects})
-		if err != nil {
-			return err
+		items := make([]any, len(objects))
+		for i := range objects {
+			items[i] = objects[i]
 		}
-		return json.Unmarshal(raw, into)
+		return runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"items": items}, into)
 	})
 }
 

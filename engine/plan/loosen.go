@@ -244,7 +244,7 @@ func (p *Plan) attract(ctx context.Context, base, head side, pools map[int]objec
 				continue
 			}
 			if !stays || i == a.of || c.Effect == Roll && !c.Partial ||
-				!a.concerns(changedPool(*c, base, side{State: head.State, others: base.others})) {
+				!a.concerns(changedPool(*c, base, side{State: head.State, decoded: decoded{others: base.others}})) {
 				continue
 			}
 			not, why := a.excludes(pool, offers[i])

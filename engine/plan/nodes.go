@@ -126,7 +126,7 @@ func (p *Plan) setImpact(ctx context.Context, base, head side) error {
 	}
 	changed := func(key manifest.Key) bool { return changes[key] }
 	before := judgesOf(base, changed)
-	kept := side{State: State{Unheld: base.Unheld}, objects: slices.Clone(head.objects)}
+	kept := side{State: State{Unheld: base.Unheld}, decoded: decoded{objects: slices.Clone(head.objects)}}
 	kept.others = slices.Concat(base.objects, head.others) // including forgotten pools
 	for _, c := range p.Changes {
 		if c.Released == nil {

@@ -102,8 +102,20 @@ func TemplateHash(obj map[string]any) (string, error) {
 // A side is one of the two compared states, with decoded objects.
 type side struct {
 	State
+	decoded
+}
+
+// decoded are the objects of a state.
+type decoded struct {
 	objects, others []object
 	byKey           map[manifest.Key]object // of objects
+}
+
+// Decode returns a state with its objects decoded, for several calls with it. The objects must not change any more.
+func (s State) Decode() (State, error) {
+	of, err := sideOf(s)
+	s.decoded = &of.decoded
+	return s, err
 }
 
 // class returns a node class of the side, or else of the cluster; nil if it is unknown.
@@ -120,7 +132,10 @@ func (s side) class(key manifest.Key) *linodev1alpha1.LinodeNodeClass {
 }
 
 func sideOf(s State) (of side, err error) {
-	of = side{State: s, byKey: make(map[manifest.Key]object, len(s.Objects))}
+	if s.decoded != nil {
+		return side{s, *s.decoded}, nil
+	}
+	of = side{State: s, decoded: decoded{byKey: make(map[manifest.Key]object, len(s.Objects))}}
 	for _, o := range s.Objects {
 		t, err := decodeObject(o)
 		if err != nil {

@@ -51,6 +51,8 @@ type State struct {
 	Nodes    []Node    // nil if no cluster was read
 	Moves    Moves     // of the nodes, after the change; of a head
 	Now      time.Time // when budgets and expiry are evaluated; zero: they are not
+
+	decoded *decoded // set by Decode
 }
 
 // Plan is the effect of changing a base to a head.

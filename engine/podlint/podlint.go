@@ -71,9 +71,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 	if c.placed, err = simulate.Run(ctx, in); err != nil {
 		return c.report, err
 	}
-	if err := c.read(objects); err != nil {
-		return c.report, err
-	}
+	c.read(objects)
 	c.taints()
 	c.tolerations()
 	c.startupTaints()
@@ -90,7 +88,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 }
 
 // read reads the pools and the workloads on their nodes.
-func (c *podChecker) read(objects []config.Object) error {
+func (c *podChecker) read(objects []config.Object) {
 	named := map[string]simulate.Workload{}
 	for _, w := range c.in.Workloads {
 		named[w.Name] = w
@@ -104,15 +102,16 @@ func (c *podChecker) read(objects []config.Object) error {
 			of[n.Pool][share.Workload] = true
 		}
 	}
+	addrs := map[manifest.Key]config.Addr{}
 	for _, o := range objects {
-		if o.Kind() != schemas.Pool.Object.Kind {
+		addrs[o.Key()] = o.Addr
+	}
+	for _, o := range c.in.Objects {
+		typed, ok := o.(*karpv1.NodePool)
+		if !ok {
 			continue
 		}
-		typed, err := manifest.As[karpv1.NodePool](o.Defaulted)
-		if err != nil {
-			return err
-		}
-		p := pool{NodePool: typed, addr: o.Addr}
+		p := pool{NodePool: typed, addr: addrs[manifest.Key{Kind: schemas.Pool.Object.Kind, Name: typed.Name}]}
 		for _, w := range c.in.Workloads {
 			if of[p.Name][w.Name] {
 				p.workloads = append(p.workloads, w)
@@ -120,7 +119,6 @@ func (c *podChecker) read(objects []config.Object) error {
 		}
 		c.pools = append(c.pools, p)
 	}
-	return nil
 }
 
 func (c *podChecker) find(rule string, addr config.Addr, path, format string, args ...any) {

@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/json"
@@ -353,7 +352,7 @@ func positive(what string, list corev1.ResourceList) error {
 
 // typed decodes an object into the Go type of its kind, and notes fields that the kind does not have.
 func typed[T any](r *reader, o manifests.Object) (value T, err error) {
-	fields := runtime.DeepCopyJSON(o.Fields)
+	fields := maps.Clone(o.Fields)
 	delete(fields, "status")
 	if phase := manifest.Text(o.Fields, "status", "phase"); phase != "" {
 		fields["status"] = map[string]any{"phase": phase}
