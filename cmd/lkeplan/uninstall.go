@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
@@ -98,7 +100,7 @@ func (u *uninstalling) run(ctx context.Context) error {
 	fmt.Fprintf(u.env.Stdout, "%s: lkeplan uninstall %s:\n", in.Place(), what)
 	writeHoldings(u.env.Stdout, held)
 	if u.drain {
-		found, err := cluster.Load(ctx, in, cluster.KindNodes, cluster.KindPods, cluster.KindPools)
+		found, err := cluster.Load(ctx, cluster.Reader(in), &corev1.NodeList{}, &corev1.PodList{}, &karpv1.NodePoolList{})
 		if err != nil {
 			return err
 		}
@@ -166,7 +168,7 @@ func blockingObjects(ctx context.Context, in cluster.Lister) string {
 	if err != nil {
 		return unknown(err.Error())
 	}
-	found, err := cluster.Load(ctx, in, cluster.KindNodes, cluster.KindPods, cluster.KindBudgets)
+	found, err := cluster.Load(ctx, cluster.Reader(in), &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{})
 	if err != nil {
 		return unknown(err.Error())
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,10 +22,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -213,45 +217,76 @@ func List[T any](ctx context.Context, from Lister, apiVersion, kind string) ([]*
 	return typed, nil
 }
 
-// Load lists kinds, as Snapshot.Unlisted names them. If the user may not list a kind, this is noted and is not an
-// error.
-func Load(ctx context.Context, from Lister, kinds ...string) (s Snapshot, err error) {
-	for _, kind := range kinds {
-		switch kind {
-		case KindNodes:
-			s.Nodes, err = List[corev1.Node](ctx, from, "v1", "Node")
-		case KindPods:
-			s.Pods, err = List[corev1.Pod](ctx, from, "v1", "Pod")
-		case KindClaims:
-			s.Claims, err = List[karpv1.NodeClaim](ctx, from, "karpenter.sh/v1", "NodeClaim")
-		case KindPools:
-			s.Pools, err = List[karpv1.NodePool](ctx, from, "karpenter.sh/v1", "NodePool")
-		case KindBudgets:
-			s.Budgets, err = List[policyv1.PodDisruptionBudget](ctx, from, "policy/v1", "PodDisruptionBudget")
-		case KindDaemonSets:
-			s.Daemons, err = List[appsv1.DaemonSet](ctx, from, "apps/v1", "DaemonSet")
-		case KindNamespaces:
-			s.Namespaces, err = List[corev1.Namespace](ctx, from, "v1", "Namespace")
-		case KindVolumeClaims:
-			s.Volumes.Claims, err = List[corev1.PersistentVolumeClaim](ctx, from, "v1", "PersistentVolumeClaim")
-		case KindVolumes:
-			s.Volumes.All, err = List[corev1.PersistentVolume](ctx, from, "v1", "PersistentVolume")
-		case KindStorageClasses:
-			s.Volumes.Classes, err = List[storagev1.StorageClass](ctx, from, "storage.k8s.io/v1", "StorageClass")
-		default:
-			err = fmt.Errorf("%s are not loaded", kind)
+// Reader returns a reader that decodes what a Lister lists. It lists all objects of a kind, and gets none.
+func Reader(from Lister) client.Reader {
+	linode.Register()
+	return decoder{from: from}
+}
+
+type decoder struct {
+	client.Reader // nil
+	from          Lister
+}
+
+// List implements client.Reader.
+func (d decoder) List(ctx context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	gvk, err := apiutil.GVKForObject(into, scheme.Scheme)
+	if err != nil {
+		return err
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	objects, err := d.from.List(ctx, gvk.GroupVersion().String(), gvk.Kind)
+	if err != nil {
+		return err
+	}
+	items := make([]runtime.Object, len(objects))
+	for i, obj := range objects {
+		if items[i], err = scheme.Scheme.New(gvk); err != nil {
+			return err
 		}
-		if apierrors.IsForbidden(err) {
-			s.Unlisted = append(s.Unlisted, kind)
-			if s.Refused == nil {
-				s.Refused = map[string]string{}
-			}
-			s.Refused[kind] = Refused(err)
-		} else if err != nil {
-			return s, err
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, items[i]); err != nil {
+			return fmt.Errorf("read %s: %w", manifest.KeyOf(obj), err)
 		}
 	}
+	return meta.SetList(into, items)
+}
+
+// Load lists kinds. If the user may not list a kind, this is noted and is not an error.
+func Load(ctx context.Context, from client.Reader, lists ...client.ObjectList) (Snapshot, error) {
+	var objects []client.Object
+	unlisted, refused := []string(nil), map[string]string{}
+	for _, list := range lists {
+		err := from.List(ctx, list)
+		switch {
+		case apierrors.IsForbidden(err):
+			kind := plural(list)
+			unlisted, refused[kind] = append(unlisted, kind), Refused(err)
+		case err != nil:
+			return Snapshot{}, err
+		}
+		objects = append(objects, Items(list)...)
+	}
+	s := Of(objects, nil)
+	s.Unlisted, s.Refused = unlisted, refused
 	return s, nil
+}
+
+// plural returns the name of the kind of a list in the plural, such as StorageClasses.
+func plural(list client.ObjectList) string {
+	kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
+	if strings.HasSuffix(kind, "s") {
+		return kind + "es"
+	}
+	return kind + "s"
+}
+
+// Items returns the objects of a list, which they share.
+func Items(list client.ObjectList) (objects []client.Object) {
+	_ = meta.EachListItem(list, func(item runtime.Object) error { // it never returns an error
+		objects = append(objects, item.(client.Object))
+		return nil
+	})
+	return objects
 }
 
 // Refused returns the resource that an error says the user may not list, such as nodepools.karpenter.sh.
@@ -268,15 +303,20 @@ func Refused(err error) string {
 func Cached(ctx context.Context, cache client.Reader, lists ...client.ObjectList) (Snapshot, error) {
 	var objects []client.Object
 	for _, list := range lists {
-		if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		if err := (Shared{cache}).List(ctx, list); err != nil {
 			return Snapshot{}, err
 		}
-		_ = meta.EachListItem(list, func(item runtime.Object) error { // it never returns an error
-			objects = append(objects, item.(client.Object))
-			return nil
-		})
+		objects = append(objects, Items(list)...)
 	}
 	return Of(objects, nil), nil
+}
+
+// Shared is a cache that lists its objects and no copies of them. Readers must not change them.
+type Shared struct{ client.Reader }
+
+// List implements client.Reader.
+func (s Shared) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return s.Reader.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...)
 }
 
 // PodsToMove returns the pods that leave a node when it is drained. Pods of DaemonSets and static pods stay, and

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -79,10 +78,7 @@ func (k Kind) list(ctx context.Context, c client.Reader) (objects []client.Objec
 	if err := c.List(ctx, list, opts...); err != nil {
 		return nil, err
 	}
-	return objects, meta.EachListItem(list, func(item runtime.Object) error {
-		objects = append(objects, item.(client.Object))
-		return nil
-	})
+	return Items(list), nil
 }
 
 // unknownKind ends the note about a kind that the cluster does not have.

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
@@ -32,6 +31,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -195,52 +195,28 @@ func missingTemplate(have []simulate.Template, objects []client.Object) error {
 	return nil
 }
 
-// Templates reads the objects to which the buffers among some objects refer, as far as they exist, with a function that
-// lists.
-func Templates(objects []client.Object, list func(client.ObjectList) error) (found []simulate.Template, err error) {
-	wanted := map[manifest.Key]bool{}
+// templatesOf reads the objects to which the buffers among some objects refer, as far as they exist.
+func templatesOf(ctx context.Context, from client.Reader, objects []client.Object) (found []simulate.Template, err error) {
+	wanted, kinds := map[manifest.Key]bool{}, map[string]bool{}
 	for _, buffer := range ofType[*autoscalingv1beta1.CapacityBuffer](objects) {
-		wanted[simulate.TemplateKey(buffer)] = true
+		key := simulate.TemplateKey(buffer)
+		wanted[key], kinds[key.Kind] = true, true
 	}
 	lists := simulate.TemplateLists()
 	for _, kind := range slices.Sorted(maps.Keys(lists)) {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), func(k manifest.Key) bool { return k.Kind == kind }) {
+		if !kinds[kind] {
 			continue
 		}
-		if err := list(lists[kind]); err != nil {
+		if err := from.List(ctx, lists[kind]); err != nil {
 			return nil, err
 		}
-		if err := apimeta.EachListItem(lists[kind], func(o runtime.Object) error {
-			meta := o.(metav1.Object)
-			if wanted[manifest.Key{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName()}] {
+		for _, o := range clusters.Items(lists[kind]) {
+			if wanted[keyOf(o)] {
 				found = append(found, simulate.TemplateOf(o))
 			}
-			return nil
-		}); err != nil {
-			return nil, err
 		}
 	}
 	return found, nil
-}
-
-// templatesIn reads the objects to which buffers refer from a view.
-func templatesIn(ctx context.Context, in View, buffers []client.Object) ([]simulate.Template, error) {
-	return Templates(buffers, func(into client.ObjectList) error {
-		version := "apps/v1"
-		kind := strings.TrimSuffix(reflect.TypeOf(into).Elem().Name(), "List")
-		if kind == "PodTemplate" {
-			version = "v1"
-		}
-		objects, err := in.Objects(ctx, schemas.Object{APIVersion: version, Kind: kind})
-		if err != nil {
-			return err
-		}
-		items := make([]any, len(objects))
-		for i := range objects {
-			items[i] = objects[i]
-		}
-		return runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"items": items}, into)
-	})
 }
 
 // sidesOf are the objects of a cluster before and after a plan.
@@ -295,49 +271,44 @@ func ofType[T client.Object](objects []client.Object) (list []T) {
 	return list
 }
 
-// decodedObjects lists and decodes the objects of the kinds of some blocks.
-func decodedObjects(ctx context.Context, in View, blocks ...schemas.Block) (decoded []client.Object, err error) {
-	for _, block := range blocks {
-		objects, err := in.Objects(ctx, *block.Object)
-		if err != nil {
-			return decoded, err
-		}
-		for _, obj := range objects {
-			typed, err := simulate.Decode(obj)
-			if err != nil {
-				return decoded, err
-			}
-			decoded = append(decoded, typed)
-		}
+// WholeOf reads a cluster. The buffers are those of a change.
+func WholeOf(ctx context.Context, from client.Reader, buffers []client.Object) (found Whole, err error) {
+	if err := found.readObjects(ctx, from); err != nil {
+		return found, err
 	}
-	return decoded, nil
+	templates, err := templatesOf(ctx, from, slices.Concat(found.Objects, buffers))
+	if err != nil {
+		return found, err
+	}
+	var read clusters.Snapshot
+	if read, found.Shapes, err = readShapes(ctx, from, templates); err != nil {
+		return found, err
+	}
+	needed := []string{clusters.KindNodes, clusters.KindClaims, clusters.KindBudgets, clusters.KindDaemonSets}
+	if slices.ContainsFunc(read.Pods, simulate.ClaimsVolumes) {
+		// Without them, more pods seem to fit on a node, so that nodes seem to go without the change as well.
+		needed = append(needed, clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses)
+	}
+	found.Unknown = read.Unread(needed...)
+	return found, nil
 }
 
-// decidesMoves are the blocks whose objects determine which nodes Karpenter removes or replaces. The overlays come
-// first, because a plan needs them even if the user may not list others.
-func decidesMoves() []schemas.Block {
-	return []schemas.Block{schemas.Overlay, schemas.Buffer, schemas.Pool, schemas.NodeClass, schemas.Limits}
+// readObjects reads the objects of a cluster that determine which nodes Karpenter removes or replaces. The overlays
+// come first, because a plan needs them even if the user may not list others.
+func (w *Whole) readObjects(ctx context.Context, from client.Reader) error {
+	for _, list := range []client.ObjectList{&karpv1alpha1.NodeOverlayList{}, &autoscalingv1beta1.CapacityBufferList{}, &karpv1.NodePoolList{},
+		&linodev1alpha1.LinodeNodeClassList{}, &lkeplanv1alpha1.CapacityLimitList{}} {
+		if err := from.List(ctx, list); err != nil && !apimeta.IsNoMatchError(err) { // of a kind that is not served there are none
+			return err
+		}
+		w.Objects = append(w.Objects, clusters.Items(list)...)
+	}
+	return nil
 }
 
 // Whole implements View: what this user may not list is unknown.
-func (l *live) Whole(ctx context.Context, buffers []client.Object) (found Whole, err error) {
-	if found.Objects, err = decodedObjects(ctx, l, decidesMoves()...); err != nil {
-		return found, forbidden(&found, err)
-	}
-	templates, err := templatesIn(ctx, l, slices.Concat(found.Objects, buffers))
-	if err != nil {
-		return found, forbidden(&found, err)
-	}
-	var read clusters.Snapshot
-	read, found.Shapes, err = readShapes(ctx, viewed{l}, templates)
-	if err == nil {
-		needed := []string{clusters.KindNodes, clusters.KindClaims, clusters.KindBudgets, clusters.KindDaemonSets}
-		if slices.ContainsFunc(read.Pods, simulate.ClaimsVolumes) {
-			// Without them, more pods seem to fit on a node, so that nodes seem to go without the change as well.
-			needed = append(needed, clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses)
-		}
-		found.Unknown = read.Unread(needed...)
-	}
+func (l *live) Whole(ctx context.Context, buffers []client.Object) (Whole, error) {
+	found, err := WholeOf(ctx, clusters.Reader(viewed{l}), buffers)
 	return found, forbidden(&found, err)
 }
 
@@ -349,7 +320,9 @@ type still struct{ View }
 // Whole implements View.
 func (s still) Whole(ctx context.Context, _ []client.Object) (found Whole, err error) {
 	found.Unknown = "--no-consolidation leaves it out"
-	found.Objects, err = decodedObjects(ctx, s, schemas.Overlay)
+	overlays := &karpv1alpha1.NodeOverlayList{}
+	err = clusters.Reader(viewed{s}).List(ctx, overlays)
+	found.Objects = clusters.Items(overlays)
 	return found, err
 }
 
@@ -364,7 +337,7 @@ func forbidden(found *Whole, err error) error {
 
 // Whole implements View.
 func (t taken) Whole(ctx context.Context, _ []client.Object) (found Whole, err error) {
-	switch found.Objects, err = decodedObjects(ctx, t, decidesMoves()...); {
+	switch err = found.readObjects(ctx, clusters.Reader(viewed{t})); {
 	case err != nil:
 		return found, err
 	case len(t.Unlisted) > 0:

@@ -10,12 +10,17 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
@@ -255,15 +260,16 @@ func (s *Snapshot) leaveOut() {
 // Shapes lists the pods of a cluster, with what determines where they are scheduled, and the nodes that they run on.
 // It also has the objects to which the buffers of the cluster and some others refer.
 func Shapes(ctx context.Context, cluster View, buffers ...client.Object) (workload.Shapes, error) {
-	existing, refused := decodedObjects(ctx, cluster, schemas.Buffer)
+	from, existing := clusters.Reader(viewed{cluster}), &autoscalingv1beta1.CapacityBufferList{}
+	refused := from.List(ctx, existing)
 	var templates []simulate.Template
 	if refused == nil {
-		templates, refused = templatesIn(ctx, cluster, append(existing, buffers...))
+		templates, refused = templatesOf(ctx, from, append(clusters.Items(existing), buffers...))
 	}
 	if refused != nil && !apierrors.IsForbidden(refused) {
 		return workload.Shapes{}, refused
 	}
-	_, found, err := readShapes(ctx, viewed{cluster}, templates)
+	_, found, err := readShapes(ctx, from, templates)
 	if refused != nil {
 		found.Notes = append(found.Notes, fmt.Sprintf("The pods of buffers are unknown: the user who read the cluster may not list %s.",
 			clusters.Refused(refused)))
@@ -271,18 +277,20 @@ func Shapes(ctx context.Context, cluster View, buffers ...client.Object) (worklo
 	return found, err
 }
 
-func readShapes(ctx context.Context, from clusters.Lister, templates []simulate.Template) (clusters.Snapshot, workload.Shapes, error) {
-	pods, err := clusters.List[corev1.Pod](ctx, from, "v1", "Pod")
-	if err != nil {
+func readShapes(ctx context.Context, from client.Reader, templates []simulate.Template) (clusters.Snapshot, workload.Shapes, error) {
+	pods := &corev1.PodList{}
+	if err := from.List(ctx, pods); err != nil {
 		return clusters.Snapshot{}, workload.Shapes{}, err
 	}
-	volumes := []string{clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses}
-	read, err := clusters.Load(ctx, from, append(volumes, clusters.KindDaemonSets, clusters.KindNamespaces, clusters.KindBudgets,
-		clusters.KindNodes, clusters.KindClaims)...)
+	read, err := clusters.Load(ctx, from, &corev1.PersistentVolumeClaimList{}, &corev1.PersistentVolumeList{}, &storagev1.StorageClassList{},
+		&appsv1.DaemonSetList{}, &corev1.NamespaceList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.NodeList{}, &karpv1.NodeClaimList{})
 	if err != nil {
 		return read, workload.Shapes{}, err
 	}
-	read.Pods = pods
+	for i := range pods.Items {
+		read.Pods = append(read.Pods, &pods.Items[i])
+	}
+	volumes := []string{clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses}
 	var index *simulate.VolumeIndex
 	if read.Unread(volumes...) == "" {
 		index = simulate.NewVolumeIndex(read.Volumes.Claims, read.Volumes.All, read.Volumes.Classes)

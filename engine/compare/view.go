@@ -8,6 +8,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -56,7 +57,7 @@ func (l *live) Nodes(ctx context.Context) ([]plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := clusters.Load(ctx, l.cluster, clusters.KindNodes)
+	read, err := clusters.Load(ctx, clusters.Reader(l.cluster), &corev1.NodeList{})
 	l.nodeless.Store(read.Unread(clusters.KindNodes) != "")
 	return NodesOf(claims, read.Nodes), err
 }
@@ -108,7 +109,8 @@ func planNode(claim *karpv1.NodeClaim) plan.Node {
 
 // Holds lists nodes, pods, disruption budgets and pools. It notes lists that this user may not read.
 func (l *live) Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error) {
-	found, err := clusters.Load(ctx, l.cluster, clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools)
+	found, err := clusters.Load(ctx, clusters.Reader(l.cluster), &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&karpv1.NodePoolList{})
 	if err != nil {
 		return nil, nil, err
 	}

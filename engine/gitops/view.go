@@ -3,31 +3,21 @@ package gitops
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -122,33 +112,12 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, changes []p
 	return held, nil, err
 }
 
-// Whole implements compare.View. It includes volumes, because without them too many pods would seem to fit on a
-// node, and nodes that only the change moves would seem to go anyway and would not count.
-func (v *nodePlanView) Whole(ctx context.Context, changed []client.Object) (found compare.Whole, err error) {
-	for _, list := range []client.ObjectList{&karpv1alpha1.NodeOverlayList{}, &autoscalingv1beta1.CapacityBufferList{}, &karpv1.NodePoolList{},
-		&linodev1alpha1.LinodeNodeClassList{}, &lkeplanv1alpha1.CapacityLimitList{}} {
-		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil && !meta.IsNoMatchError(err) {
-			return found, fmt.Errorf("list what consolidation depends on: %w", err)
-		}
-		_ = meta.EachListItem(list, func(item runtime.Object) error { // it never returns an error
-			found.Objects = append(found.Objects, item.(client.Object))
-			return nil
-		})
-	}
-	templates, err := compare.Templates(slices.Concat(found.Objects, changed), func(list client.ObjectList) error {
-		return v.cache.List(ctx, list, client.UnsafeDisableDeepCopy)
-	})
-	if err != nil {
-		return found, fmt.Errorf("list the pods of buffers: %w", err)
-	}
-	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &karpv1.NodeClaimList{}, &corev1.PodList{},
-		&policyv1.PodDisruptionBudgetList{}, &appsv1.DaemonSetList{}, &corev1.NamespaceList{}, &corev1.PersistentVolumeClaimList{},
-		&corev1.PersistentVolumeList{}, &storagev1.StorageClassList{})
+// Whole implements compare.View.
+func (v *nodePlanView) Whole(ctx context.Context, changed []client.Object) (compare.Whole, error) {
+	found, err := compare.WholeOf(ctx, clusters.Shared{Reader: v.cache}, changed)
 	if err != nil {
 		return found, fmt.Errorf("list what consolidation depends on: %w", err)
 	}
-	volumes := simulate.NewVolumeIndex(read.Volumes.Claims, read.Volumes.All, read.Volumes.Classes)
-	found.Shapes = workload.ShapesOf(read, volumes, templates...)
 	return found, nil
 }
 

@@ -43,7 +43,7 @@ func (u *Use) add(other Use) {
 }
 
 // nodes returns the nodes and the NodeClaims without a node, by pool and name.
-func (w *reader) nodes(r rolls) []Node {
+func (w *reader) nodes() []Node {
 	requested := map[string]corev1.ResourceList{}
 	for _, pod := range w.Pods {
 		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed && pod.Spec.NodeName != "" {
@@ -71,7 +71,7 @@ func (w *reader) nodes(r rolls) []Node {
 			n.Pool = cmp.Or(n.Pool, nc.Labels[karpv1.NodePoolLabelKey])
 			n.Plan = cmp.Or(n.Plan, nc.Labels[corev1.LabelInstanceTypeStable])
 		}
-		n.State = cluster.StateOf(nc, node, r.outdated[n.Claim], r.held[n.Claim])
+		n.State = cluster.StateOf(nc, node, w.rolls.outdated[n.Claim], w.rolls.held[n.Claim])
 		on := ""
 		if node != nil {
 			on, allocatable = node.Name, node.Status.Allocatable

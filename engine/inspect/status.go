@@ -85,14 +85,13 @@ func (w *reader) status() (Status, error) {
 	s := Status{
 		Place: w.Place, Notes: append(append([]string{}, w.Notes...), notesOnUnlisted(w.Unlisted)...), NotListed: append([]string{}, w.Unlisted...), now: w.Now,
 	}
-	rolls, err := w.outdated()
-	if err != nil {
+	if err := w.findOutdated(); err != nil {
 		return s, err
 	}
-	nodes := w.nodes(rolls)
+	nodes := w.nodes()
 	sum := totalsOf(nodes)
 	s.Nodes, s.Coming, s.Cost, s.Unpriced, s.NodeList = sum.nodes, sum.coming, sum.cost, sum.unpriced, nodes
-	s.Pools, s.Classes, s.Waiting = w.pools(nodes, rolls), w.classes(rolls), w.waiting()
+	s.Pools, s.Classes, s.Waiting = w.pools(nodes), w.classes(), w.waiting()
 	if w.Unread(cluster.KindLimits) == "" {
 		s.Limits = w.limits()
 	}

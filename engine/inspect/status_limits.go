@@ -138,11 +138,11 @@ type ClassStatus struct {
 }
 
 // classes returns those with something to report, by name.
-func (w *reader) classes(r rolls) []ClassStatus {
+func (w *reader) classes() []ClassStatus {
 	classes := []ClassStatus{}
 	for _, class := range w.Snapshot.Classes {
 		c := ClassStatus{Name: class.Name, Says: append(classRemarks(class),
-			r.drift[manifest.Key{Kind: "LinodeNodeClass", Name: class.Name}]...)}
+			w.rolls.drift[manifest.Key{Kind: "LinodeNodeClass", Name: class.Name}]...)}
 		for _, p := range w.Snapshot.Pools {
 			if classOf(p) == class.Name {
 				c.Pools++

@@ -59,29 +59,28 @@ type rolls struct {
 	drift    map[manifest.Key][]Remark
 }
 
-// outdated finds outdated nodes as Karpenter does, and what blocks their replacement.
-func (w *reader) outdated() (rolls, error) {
-	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
-	nodes := compare.NodesOf(w.Claims, w.Snapshot.Nodes)
+// findOutdated finds outdated nodes as Karpenter does, what blocks their replacement, and what other tools have set.
+func (w *reader) findOutdated() (err error) {
+	w.rolls = rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
+	r := &w.rolls
 	state := plan.State{Pools: filterList(w.Snapshot.Pools, func(p *karpv1.NodePool) bool { return classOf(p) != "" }), Classes: w.Classes,
-		Nodes: nodes, Now: w.Now}
-	var err error
+		Nodes: compare.NodesOf(w.Claims, w.Snapshot.Nodes), Now: w.Now}
 	if r.outdated, err = plan.Outdated(state); err != nil {
-		return r, err
+		return err
 	}
 	for _, pool := range state.Pools {
 		if err := r.addDrift(manifest.Key{Kind: "NodePool", Name: pool.Name}, pool); err != nil {
-			return r, err
+			return err
 		}
 	}
 	for _, class := range w.Classes {
 		if err := r.addDrift(manifest.Key{Kind: "LinodeNodeClass", Name: class.Name}, class); err != nil {
-			return r, err
+			return err
 		}
 	}
 	if len(r.outdated) > 0 { // else nothing can be blocked
-		if state.Nodes, err = compare.Hold(nodes, nil, w.Snapshot, w.Now); err != nil {
-			return r, err
+		if state.Nodes, err = compare.Hold(state.Nodes, nil, w.Snapshot, w.Now); err != nil {
+			return err
 		}
 		for _, n := range state.Nodes {
 			r.held[n.Name] = len(n.Holds) > 0
@@ -91,11 +90,11 @@ func (w *reader) outdated() (rolls, error) {
 	for _, p := range all {
 		r.pools[p.Pool] = p
 	}
-	return r, err
+	return err
 }
 
 // addDrift adds the fields that other tools have set in an object that lkeplan applies.
-func (r rolls) addDrift(key manifest.Key, obj metav1.Object) error {
+func (r *rolls) addDrift(key manifest.Key, obj metav1.Object) error {
 	if obj.GetLabels()[kube.InventoryLabel] == "" {
 		return nil
 	}
@@ -120,7 +119,7 @@ func classOf(pool *karpv1.NodePool) string {
 
 // pools returns all pools by name, also those of nodes whose NodePool was deleted or cannot be read, and last the
 // nodes without a pool.
-func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
+func (w *reader) pools(nodes []Node) []PoolStatus {
 	of := byPool(nodes)
 	objects := map[string]*karpv1.NodePool{}
 	for _, p := range w.Snapshot.Pools {
@@ -142,7 +141,7 @@ func (w *reader) pools(nodes []Node, r rolls) []PoolStatus {
 		}
 		if object := objects[name]; object != nil {
 			p.Class, p.Limits = classOf(object), w.ownLimits(object)
-			p.Says = append(w.remarks(object, r.pools[name], p.Limits), r.drift[manifest.Key{Kind: "NodePool", Name: name}]...)
+			p.Says = append(w.remarks(object, w.rolls.pools[name], p.Limits), w.rolls.drift[manifest.Key{Kind: "NodePool", Name: name}]...)
 		}
 		pools = append(pools, p)
 	}

@@ -124,6 +124,7 @@ type reader struct {
 	cluster.Snapshot
 	Given
 	Status  Status // of the whole cluster; only Ask sets it
+	rolls   rolls  // set by findOutdated
 	region  string
 	tier    catalog.Tier
 	types   func() *instancetype.Set // the plan types as the controller offers them now

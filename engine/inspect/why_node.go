@@ -67,10 +67,7 @@ func namesOf[T metav1.Object](list []T) (names []string) {
 // explain adds all sections about a claim and its node.
 func (w *reader) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
 	a.add(AboutPlan, w.explainPlan(nc)...)
-	why, lines, err := w.replaced(nc)
-	if err != nil {
-		return err
-	}
+	why, lines := w.replaced(nc)
 	rest, about := w.stays, AboutStays
 	if why != "" {
 		a.add(why, lines...)

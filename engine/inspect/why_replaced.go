@@ -32,11 +32,7 @@ var drifts = map[string]string{
 
 // replaced explains why a node is being removed (AboutRemoved), or will be replaced (AboutReplaced). For a node
 // that stays, about is "".
-func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err error) {
-	rolls, err := w.outdated()
-	if err != nil {
-		return "", nil, err
-	}
+func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line) {
 	var texts []string
 	drifted, going := claimCondition(nc, karpv1.ConditionTypeDrifted), claimCondition(nc, karpv1.ConditionTypeDisruptionReason)
 	marked := drifted.IsTrue()
@@ -69,15 +65,15 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 			text = fmt.Sprintf("Karpenter reports that the node has drifted: %q", drifted.Reason)
 		}
 		texts = append(append(texts, text), w.awaited(nc)...)
-	case rolls.outdated[nc.Name] && !draining:
+	case w.rolls.outdated[nc.Name] && !draining:
 		texts = append(texts, "the node differs from its pool or its LinodeNodeClass; Karpenter has not marked it as drifted yet")
-	case marked || rolls.outdated[nc.Name]:
+	case marked || w.rolls.outdated[nc.Name]:
 		about = AboutRemoved // the state of the pool is the reason
 	case len(texts) == 0:
-		return "", nil, nil
+		return "", nil
 	}
-	if byCommit := drift != string(nodeclaim.MaintenanceDrifted); byCommit && (marked || rolls.outdated[nc.Name]) {
-		texts = append(texts, w.rolls(nc, drift)...)
+	if byCommit := drift != string(nodeclaim.MaintenanceDrifted); byCommit && (marked || w.rolls.outdated[nc.Name]) {
+		texts = append(texts, w.rolledBy(nc, drift)...)
 	}
 	for _, p := range w.Status.Pools {
 		if p.Name != pool {
@@ -92,7 +88,7 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err 
 			}
 		}
 	}
-	return about, plainLines(texts...), nil
+	return about, plainLines(texts...)
 }
 
 // isConsolidated reports whether Karpenter removes or replaces a node because it is empty or other capacity is cheaper.
@@ -137,8 +133,8 @@ func (w *reader) draining(nc *karpv1.NodeClaim) bool {
 	return pool != nil && pool.Annotations[schemas.AnnotationRemoval] != ""
 }
 
-// rolls reports which revision changed what a node drifts from.
-func (w *reader) rolls(nc *karpv1.NodeClaim, reason string) []string {
+// rolledBy reports which revision changed what a node drifts from.
+func (w *reader) rolledBy(nc *karpv1.NodeClaim, reason string) []string {
 	pool, class := w.poolOf(nc), w.classOf(nc)
 	if w.draining(nc) {
 		return nil // which is reported
