@@ -271,18 +271,18 @@ func ofType[T client.Object](objects []client.Object) (list []T) {
 	return list
 }
 
-// WholeOf reads a cluster. The buffers are those of a change.
-func WholeOf(ctx context.Context, from client.Reader, buffers []client.Object) (found Whole, err error) {
-	if err := found.readObjects(ctx, from); err != nil {
-		return found, err
+// Whole implements View: what this user may not list is unknown.
+func (r *NodeReader) Whole(ctx context.Context, buffers []client.Object) (found Whole, err error) {
+	if err := found.readObjects(ctx, r.From); err != nil {
+		return found, forbidden(&found, err)
 	}
-	templates, err := templatesOf(ctx, from, slices.Concat(found.Objects, buffers))
+	templates, err := templatesOf(ctx, r.From, slices.Concat(found.Objects, buffers))
 	if err != nil {
-		return found, err
+		return found, forbidden(&found, err)
 	}
 	var read clusters.Snapshot
-	if read, found.Shapes, err = readShapes(ctx, from, templates); err != nil {
-		return found, err
+	if read, found.Shapes, err = readShapes(ctx, r.From, templates); err != nil {
+		return found, forbidden(&found, err)
 	}
 	needed := []string{clusters.KindNodes, clusters.KindClaims, clusters.KindBudgets, clusters.KindDaemonSets}
 	if slices.ContainsFunc(read.Pods, simulate.ClaimsVolumes) {
@@ -304,12 +304,6 @@ func (w *Whole) readObjects(ctx context.Context, from client.Reader) error {
 		w.Objects = append(w.Objects, clusters.Items(list)...)
 	}
 	return nil
-}
-
-// Whole implements View: what this user may not list is unknown.
-func (l *live) Whole(ctx context.Context, buffers []client.Object) (Whole, error) {
-	found, err := WholeOf(ctx, clusters.Reader(viewed{l}), buffers)
-	return found, forbidden(&found, err)
 }
 
 // WithoutConsolidation is a view with which no consolidation is simulated, so that its effect is unknown.

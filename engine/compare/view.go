@@ -37,11 +37,13 @@ type View interface {
 }
 
 // LiveView reads a cluster. It only lists.
-func LiveView(cluster clusters.Lister) View { return &live{cluster: cluster} }
+func LiveView(cluster clusters.Lister) View {
+	return &live{&NodeReader{From: clusters.Reader(cluster)}, cluster}
+}
 
 type live struct {
-	cluster  clusters.Lister
-	nodeless atomic.Bool // Node objects could not be listed
+	*NodeReader
+	cluster clusters.Lister
 }
 
 func (l *live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
@@ -52,14 +54,21 @@ func (l *live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 	return objects, err
 }
 
-func (l *live) Nodes(ctx context.Context) ([]plan.Node, error) {
-	claims, err := clusters.List[karpv1.NodeClaim](ctx, l.cluster, "karpenter.sh/v1", "NodeClaim")
-	if err != nil {
+// NodeReader implements View without Objects. It notes what its user may not list.
+type NodeReader struct {
+	From     client.Reader
+	nodeless atomic.Bool // Node objects could not be listed
+}
+
+// Nodes implements View.
+func (r *NodeReader) Nodes(ctx context.Context) ([]plan.Node, error) {
+	claims := &karpv1.NodeClaimList{}
+	if err := r.From.List(ctx, claims); err != nil {
 		return nil, err
 	}
-	read, err := clusters.Load(ctx, clusters.Reader(l.cluster), &corev1.NodeList{})
-	l.nodeless.Store(read.Unread(clusters.KindNodes) != "")
-	return NodesOf(claims, read.Nodes), err
+	read, err := clusters.Load(ctx, r.From, &corev1.NodeList{})
+	r.nodeless.Store(read.Unread(clusters.KindNodes) != "")
+	return NodesOf(clusters.Of(clusters.Items(claims), nil).Claims, read.Nodes), err
 }
 
 // NodesOf converts NodeClaims for a plan, without holds. The result shares labels and annotations with claims and
@@ -107,9 +116,9 @@ func planNode(claim *karpv1.NodeClaim) plan.Node {
 	return n
 }
 
-// Holds lists nodes, pods, disruption budgets and pools. It notes lists that this user may not read.
-func (l *live) Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error) {
-	found, err := clusters.Load(ctx, clusters.Reader(l.cluster), &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+// Holds implements View.
+func (r *NodeReader) Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error) {
+	found, err := clusters.Load(ctx, r.From, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
 		&karpv1.NodePoolList{})
 	if err != nil {
 		return nil, nil, err
@@ -123,8 +132,8 @@ func (l *live) Holds(ctx context.Context, nodes []plan.Node, changes []plan.Chan
 }
 
 // Notes implements View. Other missing permissions are errors of the lists.
-func (l *live) Notes() []string {
-	if l.nodeless.Load() {
+func (r *NodeReader) Notes() []string {
+	if r.nodeless.Load() {
 		return []string{"This user may not list nodes, so their readiness and their Kubernetes versions are " +
 			"unknown."}
 	}

@@ -22,7 +22,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -242,7 +241,7 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 		}
 	}
 	var err error
-	if state.Nodes, err = newView(nil, p.Client, compile.Result{}).Nodes(ctx); err != nil {
+	if state.Nodes, err = cachedNodes(p.Client).Nodes(ctx); err != nil {
 		return nil, err
 	}
 	rolling, err := plan.Rolls(state)

@@ -2,20 +2,14 @@ package gitops
 
 import (
 	"context"
-	"fmt"
 	"sync"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -24,8 +18,8 @@ import (
 // nodePlanView is the cluster from the view of one NodePlan: the objects that have its label or are in its source,
 // and all nodes and pods in the controller's cache.
 type nodePlanView struct {
-	cluster Cluster // as the account of the NodePlan
-	cache   client.Reader
+	*compare.NodeReader
+	cluster Cluster                             // as the account of the NodePlan
 	label   string                              // the value of the inventory label
 	desired map[schemas.Object][]map[string]any // in the source
 
@@ -33,10 +27,15 @@ type nodePlanView struct {
 	labelled []map[string]any // the objects found so far
 }
 
+// cachedNodes reads nodes and pods in a cache.
+func cachedNodes(cache client.Reader) *compare.NodeReader {
+	return &compare.NodeReader{From: clusters.Shared{Reader: cache}}
+}
+
 // newView returns the view of the cluster for a compiled configuration.
 func newView(cluster Cluster, cache client.Reader, head compile.Result) *nodePlanView {
 	v := &nodePlanView{
-		cluster: cluster, cache: cache, label: head.Inventory, desired: map[schemas.Object][]map[string]any{},
+		NodeReader: cachedNodes(cache), cluster: cluster, label: head.Inventory, desired: map[schemas.Object][]map[string]any{},
 	}
 	for _, m := range head.Manifests() {
 		kind := schemas.Object{APIVersion: manifest.APIVersion(m), Kind: manifest.Kind(m)}
@@ -91,35 +90,3 @@ func (v *nodePlanView) Found() []map[string]any {
 	defer v.mu.Unlock()
 	return v.labelled
 }
-
-// Nodes implements compare.View.
-func (v *nodePlanView) Nodes(ctx context.Context) ([]plan.Node, error) {
-	read, err := clusters.Cached(ctx, v.cache, &karpv1.NodeClaimList{}, &corev1.NodeList{})
-	if err != nil {
-		return nil, fmt.Errorf("list the nodes and their NodeClaims: %w", err)
-	}
-	return compare.NodesOf(read.Claims, read.Nodes), nil
-}
-
-// Holds implements compare.View.
-func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, changes []plan.Change, now time.Time) ([]plan.Node, []string, error) {
-	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
-		&karpv1.NodePoolList{})
-	if err != nil {
-		return nil, nil, fmt.Errorf("list what blocks nodes: %w", err)
-	}
-	held, err := compare.Hold(nodes, changes, read, now)
-	return held, nil, err
-}
-
-// Whole implements compare.View.
-func (v *nodePlanView) Whole(ctx context.Context, changed []client.Object) (compare.Whole, error) {
-	found, err := compare.WholeOf(ctx, clusters.Shared{Reader: v.cache}, changed)
-	if err != nil {
-		return found, fmt.Errorf("list what consolidation depends on: %w", err)
-	}
-	return found, nil
-}
-
-// Notes implements compare.View. It returns nothing, because here a kind that cannot be listed is an error.
-func (v *nodePlanView) Notes() []string { return nil }
