@@ -12,8 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
@@ -21,7 +22,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A consolidation is which nodes of a pool Karpenter removes or replaces to save money. Each value includes the
@@ -437,8 +437,8 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 				all = append(all, loosener{change: i, least: consolidatesEmpty, class: c.Name, fields: fields})
 			}
 		case schemas.Buffer.Object.Kind:
-			if c.Action == Delete || c.Action == Update && shrinksBuffer(old.Defaulted, now.Defaulted) {
-				all = append(all, loosener{change: i, least: consolidatesEmpty, fields: shrinkingFields(old.Defaulted, now.Defaulted)})
+			if c.Action == Delete || c.Action == Update && shrinksBuffer(old.buffer, now.buffer) {
+				all = append(all, loosener{change: i, least: consolidatesEmpty, fields: shrinkingFields(old.buffer, now.buffer)})
 			}
 		case schemas.Overlay.Object.Kind:
 			if changed("spec.") && (selectsAny(old.overlay, base, head) || selectsAny(now.overlay, base, head)) {
@@ -470,67 +470,52 @@ func byWeight(objects, others []object, some func(object) bool) (names []string)
 // shrinksBuffer reports whether a buffer may keep less capacity than before. Its capacity is for the larger number of
 // pods of replicas and percentage, or else for the number that limits allow, and never more than that (karpenter
 // v1.15.0, computeReplicas of the capacity buffer).
-func shrinksBuffer(before, after map[string]any) bool {
-	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
-	less := func(was, is map[string]any, key string) bool {
-		if was[key] == nil {
-			return false
-		}
-		old, known := amountOf(was[key])
-		now, there := amountOf(is[key])
-		return !known || !there || now.Cmp(old) < 0
+func shrinksBuffer(was, is autoscalingv1beta1.CapacityBufferSpec) bool {
+	before, after := was, is
+	before.Replicas, before.Percentage, before.Limits = nil, nil, nil
+	after.Replicas, after.Percentage, after.Limits = nil, nil, nil
+	if !equality.Semantic.DeepEqual(before, after) {
+		return true
 	}
-	for _, key := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(is))) {
-		switch key {
-		case "replicas", "percentage", "limits":
-		default:
-			if !reflect.DeepEqual(was[key], is[key]) {
-				return true
-			}
-		}
-	}
-	had, has := manifest.Map(was, "limits"), manifest.Map(is, "limits")
-	for key := range has {
-		if had[key] == nil || less(had, has, key) {
+	for name, now := range is.Limits {
+		if old, limited := was.Limits[name]; !limited || now.Cmp(old) < 0 {
 			return true
 		}
 	}
-	sized := func(spec map[string]any) bool { return spec["replicas"] != nil || spec["percentage"] != nil }
+	less := func(was, is *int32) bool { return was != nil && (is == nil || *is < *was) }
+	sized := func(spec autoscalingv1beta1.CapacityBufferSpec) bool {
+		return spec.Replicas != nil || spec.Percentage != nil
+	}
 	switch {
 	case !sized(was):
-		return sized(is) && len(had) > 0
+		return sized(is) && len(was.Limits) > 0
 	case !sized(is):
-		return len(has) == 0
+		return len(is.Limits) == 0
 	}
-	return less(was, is, "replicas") || less(was, is, "percentage")
+	return less(was.Replicas, is.Replicas) || less(was.Percentage, is.Percentage)
 }
 
 // shrinkingFields returns the fields that alone shrink a buffer; nil if only several together do.
-func shrinkingFields(before, after map[string]any) (fields []string) {
-	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
-	keys := slices.Collect(maps.Keys(was))
-	for _, key := range union(keys, slices.Collect(maps.Keys(is))) {
-		alone := maps.Clone(was)
-		alone[key] = is[key]
-		if is[key] == nil {
-			delete(alone, key)
-		}
-		if shrinksBuffer(before, map[string]any{"spec": alone}) {
-			fields = append(fields, "spec."+key)
+func shrinkingFields(was, is autoscalingv1beta1.CapacityBufferSpec) (fields []string) {
+	type spec = autoscalingv1beta1.CapacityBufferSpec
+	for _, field := range []struct {
+		name string
+		set  func(*spec)
+	}{
+		{"limits", func(s *spec) { s.Limits = is.Limits }},
+		{"percentage", func(s *spec) { s.Percentage = is.Percentage }},
+		{"podTemplateRef", func(s *spec) { s.PodTemplateRef = is.PodTemplateRef }},
+		{"provisioningStrategy", func(s *spec) { s.ProvisioningStrategy = is.ProvisioningStrategy }},
+		{"replicas", func(s *spec) { s.Replicas = is.Replicas }},
+		{"scalableRef", func(s *spec) { s.ScalableRef = is.ScalableRef }},
+	} {
+		alone := was
+		field.set(&alone)
+		if shrinksBuffer(was, alone) {
+			fields = append(fields, "spec."+field.name)
 		}
 	}
 	return fields
-}
-
-func amountOf(v any) (resource.Quantity, bool) {
-	switch v := v.(type) {
-	case int64:
-		return *resource.NewQuantity(v, resource.DecimalSI), true
-	case string:
-		amount, err := resource.ParseQuantity(v)
-		return amount, err == nil
-	}
-	return resource.Quantity{}, false
 }
 
 // selectsAny reports whether an overlay may select machines of an existing pool. Without a cluster, it may select

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
@@ -24,6 +25,7 @@ type object struct {
 	class   *linodev1alpha1.LinodeNodeClass
 	limit   *lkeplanv1alpha1.CapacityLimit
 	overlay *v1alpha1.NodeOverlay
+	buffer  autoscalingv1beta1.CapacityBufferSpec // empty for other kinds
 }
 
 func decodeObject(o config.Object) (t object, err error) {
@@ -42,6 +44,11 @@ func decodeObject(o config.Object) (t object, err error) {
 		t.limit, err = manifest.As[lkeplanv1alpha1.CapacityLimit](o.Defaulted)
 	case "NodeOverlay":
 		t.overlay, err = manifest.As[v1alpha1.NodeOverlay](o.Defaulted)
+	case "CapacityBuffer":
+		var buffer *autoscalingv1beta1.CapacityBuffer
+		if buffer, err = manifest.As[autoscalingv1beta1.CapacityBuffer](o.Defaulted); err == nil {
+			t.buffer = buffer.Spec
+		}
 	}
 	return t, err
 }

@@ -212,18 +212,16 @@ func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes *mix) Cost {
 func NamedTypes(objects []config.Object) []string {
 	names := map[string]bool{}
 	for _, o := range objects {
-		list, _ := manifest.Lookup(o.Defaulted, "spec", "template", "spec", "requirements")
-		requirements, _ := list.([]any)
-		for _, r := range requirements {
-			fields, _ := r.(map[string]any)
-			values, _ := fields["values"].([]any)
-			if fields["key"] != corev1.LabelInstanceTypeStable || fields["operator"] != string(corev1.NodeSelectorOpIn) {
+		t, err := decodeObject(o)
+		if err != nil || t.pool == nil {
+			continue
+		}
+		for _, r := range t.pool.Spec.Template.Spec.Requirements {
+			if r.Key != corev1.LabelInstanceTypeStable || r.Operator != corev1.NodeSelectorOpIn {
 				continue
 			}
-			for _, value := range values {
-				if name, ok := value.(string); ok {
-					names[name] = true
-				}
+			for _, name := range r.Values {
+				names[name] = true
 			}
 		}
 	}
