@@ -130,7 +130,8 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 	return set
 }
 
-// key is equal for shapes that differ only in the number of pods and where they run.
+// key is equal for shapes that differ only in the number of pods and where they run. It is JSON, in which equal amounts
+// have the same text, and the order of keys decides the order of pods: the same in a cluster, a cache and a snapshot.
 func (s Shape) key() string {
 	s.Count, s.On = 0, nil
 	text, err := json.Marshal(s)
