@@ -27,7 +27,8 @@ objects and fields change, and which nodes are replaced or deleted.
 
 Without --base, the base is the commit where your branch left the main branch.
 On the main branch, the base is the last commit if the directory has uncommitted
-changes. Otherwise, the base is the commit before the last commit.
+changes. Otherwise, the base is the commit before the last commit. If the base
+has errors, diff uses the last commit before it that compiles, and adds a note.
 
 diff also checks guards (limits on one change) and policies (conditions that a
 plan must meet). It reads them from the base, so a change cannot remove the

@@ -91,7 +91,7 @@ func (d *Comparison) configuration(
 		return compiled, against, rules, err
 	}
 	c.Rules, against = commit.Compiled, commit.Revision()
-	c.renamed = commit.Renamed
+	c.renamed, c.broken = commit.Renamed, commit.Broken
 	if commit.Missing {
 		c.Rules, rules = c.Head, ownGuards("the base does not contain this directory")
 	}

@@ -93,6 +93,7 @@ type Compared struct {
 	warnings           []diag.Diagnostic // from compiling head
 	picture            template.HTML     // of the nodes that pods get
 	renamed            string            // the directory of the cluster in the base, if it has another name
+	broken             string            // the commit of the base, if it has errors and an earlier one is compared
 	ahead              *opened           // the cluster that readAhead reads
 	work               fs.FS             // from which head was compiled
 }
@@ -172,6 +173,10 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	}
 	c.Plan.Base, c.Plan.Head, c.Plan.Rules = against, plan.Revision{Kind: "dir", Ref: d.Dir()}, rules
 	compare.NameCatalog(&c.Plan, c.Base, head)
+	if c.broken != "" {
+		c.Plan.Notes = append(c.Plan.Notes, fmt.Sprintf("Commit %.12s, where the change starts, has errors, so its guards are unknown. Guards are "+
+			"those of the last commit before it that compiles.", c.broken))
+	}
 	return c, nil
 }
 

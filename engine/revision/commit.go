@@ -49,6 +49,7 @@ type Commit struct {
 	Renamed     string         // the directory of the cluster in the commit, if it differs; "" otherwise
 	Missing     bool           // the commit lacks the directory: Compiled is empty
 	Lacks       []string       // files of values that were added since
+	Broken      string         // the ID of the base, if it does not compile and this commit is an earlier one; "" otherwise
 	Compiled    compile.Result // must not be used if Diagnostics have errors
 	Diagnostics hcl.Diagnostics
 }
@@ -73,12 +74,42 @@ func joinSentences(parts ...string) string {
 }
 
 // Compile compiles the directory in the commit. If there is no such commit, or if it is unknown, the
-// error contains what to type.
+// error contains what to type. If the base of the change does not compile, it compiles the last commit before it that
+// does.
 func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) {
 	rev, err := g.Open(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
+	c, err := g.compile(ctx, rev, opts)
+	if err != nil || g.Ref != "" || !c.Diagnostics.HasErrors() {
+		return c, err
+	}
+	for before, n := rev, 0; n < mostBefore; n++ {
+		if before, err = before.Parent(); err != nil {
+			return c, nil
+		}
+		if g.At != nil {
+			before.Dir = g.Below
+		}
+		earlier, err := g.compile(ctx, before, opts)
+		if err != nil || earlier.Missing { // its own guards would then be those of the change
+			return c, nil
+		}
+		if !earlier.Diagnostics.HasErrors() {
+			earlier.Broken = rev.ID
+			earlier.Why = fmt.Sprintf("the last commit before %.12s that compiles; that is the %s", rev.ID, strings.TrimPrefix(rev.Why, "the "))
+			return earlier, nil
+		}
+	}
+	return c, nil
+}
+
+// mostBefore is the maximum number of commits before a base that are compiled.
+const mostBefore = 20
+
+func (g Git) compile(ctx context.Context, rev source.Revision, opts compile.Options) (Commit, error) {
+	var err error
 	c := Commit{ID: rev.ID, Why: rev.Why}
 	opts.Dir = rev.Dir
 	if opts.VarFiles, c.Lacks, err = readValues(rev, opts.VarFiles); err != nil {

@@ -129,7 +129,10 @@ func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, err
 
 // before returns the state before the first commit.
 func (s *Source) before(why string) Revision {
-	return Revision{Why: why, FS: nothing{}, Dir: s.dir, lacking: func() error { return nil }, head: s.head}
+	return Revision{
+		Why: why, FS: nothing{}, Dir: s.dir, lacking: func() error { return nil }, head: s.head,
+		parent: func() (Revision, error) { return Revision{}, errMissing },
+	}
 }
 
 // empty reports whether the repository has no commits and is not a clone.

@@ -39,7 +39,11 @@ type Revision struct {
 
 	lacking func() error
 	head    func() (fs.FS, error) // the files of HEAD
+	parent  func() (Revision, error)
 }
+
+// Parent returns the revision of the first parent. It is an error if the commit has none, or if this clone lacks it.
+func (r Revision) Parent() (Revision, error) { return r.parent() }
 
 // Lacking returns the error of objects that were requested and are missing from a partial clone, with the
 // command to get them; nil if none is missing.
@@ -209,7 +213,17 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 		}
 		return nil
 	}
-	return Revision{c.id, why, tree, dir, lacking, s.head}, nil
+	parent := func() (Revision, error) {
+		if len(c.parents) == 0 {
+			return Revision{}, errMissing
+		}
+		before, err := s.commit(c.parents[0])
+		if err != nil {
+			return Revision{}, err
+		}
+		return s.revision(before, "")
+	}
+	return Revision{c.id, why, tree, dir, lacking, s.head, parent}, nil
 }
 
 // head returns the file system of HEAD.
