@@ -106,11 +106,15 @@ func Dropped(live map[string]any) (texts []string) {
 	for _, part := range []string{"labels", "annotations"} {
 		entries := manifest.Map(live, "metadata", part)
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			if owner := schemas.ReservedFor(key, fmt.Sprint(entries[key])); owner != "" && !hasAnyPrefix(key, noise) &&
-				key != lastApplied && writtenByTool(key, fmt.Sprint(entries[key])) {
-				texts = append(texts, fmt.Sprintf("%s: metadata.%s[%s]: %s acts on it, so a configuration cannot have it",
-					manifest.KeyOf(live), part, key, owner))
+			value := fmt.Sprint(entries[key])
+			if hasAnyPrefix(key, noise) || key == lastApplied || !writtenByTool(key, value) {
+				continue
 			}
+			why := "Helm wrote it"
+			if owner := schemas.ReservedFor(key, value); owner != "" {
+				why = owner + " acts on it, so a configuration cannot have it"
+			}
+			texts = append(texts, fmt.Sprintf("%s: metadata.%s[%s]: %s", manifest.KeyOf(live), part, key, why))
 		}
 	}
 	return texts

@@ -356,7 +356,7 @@ func (a *application) takeOver(ctx context.Context, cluster *kube.Cluster, head 
 		fmt.Fprintf(a.env.Stdout, "%-15s %-24s taken over from %s\n", t.Key.Kind, t.Key.Name, diag.OneLine(strings.Join(t.From, ", ")))
 		owners.Add(t.Key.String(), t.Owners)
 	})
-	printOwners(a.env.Stdout, owners)
+	printOwners(a.env.Stdout, flags.Columns(a.env.Stdout, a.env.Getenv), owners)
 	return err
 }
 

@@ -45,8 +45,9 @@ objects, or if an object cannot be read, import shows the reason, and the exit
 code is 1. A block that does not compile becomes a comment with the reason.
 
 For each object, the HCL has an import block. With this block, "lkeplan apply"
-takes over the object from its owner. If Flux, Argo CD, Helm or Terraform owns
-the object, import prints what to do first.
+takes over the object from its owner. If Flux, Argo CD, Helm, Terraform or a
+NodePlan (an object that applies commits) owns the object, import prints what to
+do first. Only its NodePlan can apply an object of a NodePlan.
 
 If a NodePool has no requirement for a capacity type, import writes
 capacity_type = null. Without this line, the pool would require on-demand
@@ -130,6 +131,10 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		}
 	}
 	leaveOut(left)
+	var all []map[string]any // also objects that are not imported can name the cluster
+	for _, o := range found {
+		all = append(all, o.Fields)
+	}
 	if found, err = migrate.Choose(found, args, i.selector); err != nil {
 		return err
 	}
@@ -145,7 +150,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	cluster, comments := present.Cluster, ""
 	if cluster.Name == "" {
-		cluster, comments = migrate.Describe(objects, i.nodes, i.cluster, i.mode.Value)
+		cluster, comments = migrate.Describe(all, i.nodes, i.cluster, i.mode.Value)
 	}
 	imported, err := migrate.Import(ctx, objects, cluster, comments)
 	if err != nil {
@@ -154,7 +159,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err := i.save(present, imported); err != nil {
 		return err
 	}
-	printOwners(i.env.Stderr, imported.Owners)
+	printOwners(i.env.Stderr, flags.Columns(i.env.Stderr, i.env.Getenv), imported.Owners)
 	if err := flags.Report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, flags.ErrReported) {
 		return err
 	}
@@ -169,14 +174,21 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case len(imported.Remainder) > 0:
-		fmt.Fprintln(i.env.Stderr, "The HCL differs from the objects (see above). Resolve that before you apply it.")
+		i.say("The HCL differs from the objects (see above). Resolve that before you apply it.")
 	case imported.Diags.HasErrors():
-		fmt.Fprintln(i.env.Stderr, "The HCL matches the objects, but does not compile: correct the errors above before you apply it.")
+		i.say("The HCL matches the objects, but does not compile: correct the errors above before you apply it.")
 	case len(imported.Commented) > 0:
-		fmt.Fprintln(i.env.Stderr, "The HCL has comments in place of the blocks above: correct the blocks, and uncomment them.")
+		i.say("The HCL has comments in place of the blocks above: correct the blocks, and uncomment them.")
+	case imported.OfNodePlans > 0:
+		i.say(fmt.Sprintf("The HCL matches the objects, but lkeplan apply refuses %s of NodePlans (see above).",
+			text.Count(imported.OfNodePlans, "object")))
 	default:
 		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
 			text.Count(len(imported.Blocks), "object"))
+	}
+	if cluster.Name == schemas.PlaceholderName {
+		i.say("Before you apply it, replace " + cluster.Name + " in " + filepath.Join(i.outDir, imported.Files[0].Name) +
+			" with the name of the cluster.")
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(i.env.Stderr, "%s left out: see above.\n", text.Count(len(left), "object"))
@@ -313,8 +325,8 @@ func (i *importation) write(imported []config.File) error {
 }
 
 // printOwners prints the owners of objects, and how to hand the objects over.
-func printOwners(w io.Writer, owners migrate.Owners) {
-	_ = printPage(w, 0, func(p *diag.Page) {
+func printOwners(w io.Writer, width int, owners migrate.Owners) {
+	_ = printPage(w, width, func(p *diag.Page) {
 		for _, o := range owners {
 			who := o.Tool // the name of any field manager, if it is not known
 			if bare := strings.ReplaceAll(who, " ", ""); diag.Name(bare) != bare {
@@ -323,9 +335,9 @@ func printOwners(w io.Writer, owners migrate.Owners) {
 			if o.What != "" {
 				who += " (" + o.What + ")"
 			}
-			p.Line(0, "%s owns %s. To hand over:", who, strings.Join(o.Objects, ", "))
+			p.Paragraph(0, "%s owns %s. To hand over:", who, strings.Join(o.Objects, ", "))
 			for n, step := range o.Steps {
-				p.Line(2, "%d. %s", n+1, step)
+				p.Paragraph(2, "%d. %s", n+1, step)
 			}
 		}
 	})

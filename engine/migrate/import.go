@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/manifests"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -38,10 +39,11 @@ type Imported struct {
 	Diags    hcl.Diagnostics // of compiling them
 	// Remainder is how the files differ from the objects: applying them
 	// would change it.
-	Remainder []Difference
-	Owners    Owners
-	Commented []string // blocks that do not compile, with the reason; they are comments in the files
-	Dropped   []string // labels and annotations that belong to programs
+	Remainder   []Difference
+	Owners      Owners
+	OfNodePlans int      // objects that NodePlans apply: lkeplan apply refuses them
+	Commented   []string // blocks that do not compile, with the reason; they are comments in the files
+	Dropped     []string // labels and annotations that belong to programs
 }
 
 // Owned are the objects of one owner.
@@ -135,7 +137,12 @@ func write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 	}
 	result.Files[0].Data = written
 	for _, live := range objects {
-		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
+		owners := kube.Owners(live)
+		if plan, applied := nodePlanOf(live); applied {
+			owners = append([]kube.Owner{plan}, slices.DeleteFunc(owners, func(o kube.Owner) bool { return o.Tool == "kubectl" })...)
+			result.OfNodePlans++
+		}
+		result.Owners.Add(manifest.KeyOf(live).String(), owners)
 		result.Dropped = append(result.Dropped, kube.Dropped(live)...)
 	}
 	result.Remainder, err = remainder(validator, originals, result.Compiled)
@@ -319,6 +326,19 @@ const importsComment = `# Permission to take these objects over from their curre
 # done, this file can be deleted.
 
 `
+
+// nodePlanOf returns the NodePlan that applies an object, by the same label as a comparison. It reverts what kubectl does.
+func nodePlanOf(live map[string]any) (owner kube.Owner, applied bool) {
+	if !strings.HasPrefix(manifest.Label(live, kube.InventoryLabel), kube.NodePlanOwner+".") {
+		return kube.Owner{}, false
+	}
+	name := nodeplan.HolderOf(live)
+	return kube.Owner{Tool: "lkeplan", What: "NodePlan " + name, Steps: []string{
+		"to change the object, commit to the source of the NodePlan: only the NodePlan can apply it",
+		"to move it to another directory, replace its block there with a removed block, and wait until the NodePlan has applied that; then " +
+			"apply the other directory",
+	}}, true
+}
 
 // Owners lists owners once, with all their objects.
 type Owners []Owned

@@ -210,11 +210,11 @@ func Describe(objects, nodes []map[string]any, given config.Cluster, mode string
 	cluster.GPUPlans = known.GPUPlans && !cluster.Instances()
 	if cluster.Name == "" {
 		cluster.Name = schemas.PlaceholderName
-		name := "the cluster's label in LKE"
+		name := "its label in LKE"
 		if cluster.Instances() {
 			name = "the CLUSTER_NAME of the controller"
 		}
-		comments += "# The objects do not contain the cluster's name: write " + name + ".\n"
+		comments += "# The objects do not name the cluster: write " + name + ".\n"
 	}
 	if cluster.Region == "" {
 		cluster.Region = "us-ord"
