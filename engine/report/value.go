@@ -130,7 +130,7 @@ func writeBill(r Report, name func(string) string) string {
 	if r.Incomplete {
 		return "Monthly cost: unknown, because some directories have no plan."
 	}
-	most := "Monthly cost of all pools: maximum " + ceilingsText(&r.Before, &r.After)
+	most := "Monthly cost: maximum " + ceilingsText(&r.Before, &r.After)
 	var by []string
 	for _, addr := range r.After.By {
 		by = append(by, name(addr))
