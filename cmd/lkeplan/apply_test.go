@@ -17,8 +17,8 @@ func TestPrintedCommandsHaveFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, some := range map[string][]string{
-		"lkeplan apply --kubeconfig=/k --prune=true --var=a=b --var=c=d e --wait=none dir": nil,
-		"lkeplan apply --kubeconfig=/k --var=a=b --var=c=d e dir":                          flags.Shared(),
+		"lkeplan apply --kubeconfig=/k --prune --var=a=b --var=c=d e --wait=none dir": nil,
+		"lkeplan apply --kubeconfig=/k --var=a=b --var=c=d e dir":                     flags.Shared(),
 	} {
 		if got := strings.Join(flags.CommandLine(cmd, "apply", some, []string{"dir"}), " "); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -156,7 +156,7 @@ func (d *comparison) runSeveral(cmd *cobra.Command, s diff.Selection, detailed b
 	var parts []reports.Report
 	verdict, failed := flags.Fine, false
 	for _, b := range all {
-		r, v := branchReport(b, detailed, written[b])
+		r, v := branchReport(b, detailed, written[b], d.messages(written[b]).Width)
 		if save != nil {
 			if r.Digest, err = b.Found.Plan.Digest(); err != nil {
 				return err
@@ -203,7 +203,7 @@ func (d *comparison) messages(to io.Writer) *diag.Writer {
 
 // branchReport reports one of several directories. If it has no plan, the report has its error, which is added to the
 // messages.
-func branchReport(b *diff.Branch, detailed bool, messages *bytes.Buffer) (reports.Report, outcome) {
+func branchReport(b *diff.Branch, detailed bool, messages *bytes.Buffer, width int) (reports.Report, outcome) {
 	verdict := verdictOf(b.Found.Plan, detailed)
 	r := b.Found.ReportOf(int(verdict))
 	r.Directory = b.Member.Dir
@@ -215,7 +215,7 @@ func branchReport(b *diff.Branch, detailed bool, messages *bytes.Buffer) (report
 		lines := strings.Split(strings.TrimSpace(messages.String()), "\n")
 		r.Failed = lines[len(lines)-1] // 2 errors
 	} else {
-		fmt.Fprintln(diag.NewWriter(messages), "lkeplan:", strings.TrimSpace(b.Err.Error()))
+		fmt.Fprintln(messages, errorText(b.Err, width))
 	}
 	return r, flags.Fine
 }

@@ -117,7 +117,7 @@ func writeFindings(p *diag.Page, found []inspect.Finding) {
 		p.Paragraph(0, "%-4s  %s: %s", f.Level, f.Of, text)
 		p.Words(6, more)
 		if f.Do != "" {
-			p.Line(6, "-> %s", f.Do)
+			p.Paragraph(6, "-> %s", f.Do)
 		}
 	}
 }

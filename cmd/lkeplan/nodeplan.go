@@ -293,7 +293,7 @@ func writeRollout(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		}
 		pools = append(pools, fmt.Sprintf("%s (%s)", p.Name, what))
 	}
-	to.Line(0, "First wave of %s: %s since %s, on %s", nodeplan.Short(s.Revision), s.Phase, formatTime(&s.Since),
+	to.Paragraph(0, "First wave of %s: %s since %s, on %s", nodeplan.Short(s.Revision), s.Phase, formatTime(&s.Since),
 		strings.Join(pools, ", "))
 }
 

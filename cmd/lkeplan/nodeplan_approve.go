@@ -112,7 +112,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		return err
 	}
 	given.Expires = metav1.NewTime(a.until(np, time.Now()).UTC().Truncate(time.Second))
-	if err := printPage(env.Stdout, 0, func(p *diag.Page) { describeApproval(p, np, given) }); err != nil {
+	if err := printPage(env.Stdout, flags.Columns(env.Stdout, env.Getenv), func(p *diag.Page) { describeApproval(p, np, given) }); err != nil {
 		return err
 	}
 	if !a.yes && flags.Terminal(env.Stdin) == nil {
@@ -159,7 +159,8 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 	}
 	for _, guard := range a.guards {
 		if slices.ContainsFunc(np.Status.Guards, func(g lkeplanv1alpha1.GuardStatus) bool {
-			return g.Status == string(plan.Waiting) && (guard == g.Permission || guard == g.Guard)
+			kind, _, _ := strings.Cut(guard, ":")
+			return g.Status == string(plan.Waiting) && kind == g.Guard
 		}) {
 			return given, fmt.Errorf("--guard %s: an approval cannot lift a window or a freeze, and it can be given before the time "+
 				"comes; to apply the plan sooner, change the window or the freeze in an earlier commit", guard)

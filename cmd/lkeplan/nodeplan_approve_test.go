@@ -140,7 +140,9 @@ func TestEachSentenceOfApproveHelpHolds(t *testing.T) {
 				"approval does not change that." {
 				t.Errorf("it says %q", got)
 			}
-			fails(t, approval{nodes: -1, guards: []string{"window:web"}}, np, "--guard window:web: an approval cannot lift a window")
+			for _, guard := range []string{"window:web", "window", "window:nights"} {
+				fails(t, approval{nodes: -1, guards: []string{guard}}, np, "--guard "+guard+": an approval cannot lift a window")
+			}
 		},
 		`"lkeplan nodeplan history" shows the approval`: func(t *testing.T) {
 			a := give(t, approval{nodes: -1, lasts: time.Hour, reason: "Kernel."}, refused())

@@ -75,7 +75,7 @@ func (w *reconciliation) reconcile(ctx context.Context, env *flags.Env, cluster 
 	}
 	flags.Say(env.Stderr, "Requested a reconciliation of NodePlan %s", nodeplan.Key(np))
 	np, err = nodeplan.Await(ctx, cluster, nodeplan.Key(np), token, func(doing string) {
-		_ = printPage(env.Stderr, 0, func(p *diag.Page) { p.Words(2, doing) })
+		_ = printPage(env.Stderr, flags.Columns(env.Stderr, env.Getenv), func(p *diag.Page) { p.Words(2, doing) })
 	})
 	if err != nil {
 		return err

@@ -134,8 +134,14 @@ func (f *planFile) save(messages io.Writer, d *diff.Comparison, found diff.Compa
 		return err
 	}
 	message := "saved; apply it with: lkeplan apply %s\n"
-	if found.Plan.Refused() {
+	_, waits := found.Plan.Waits()
+	switch {
+	case found.Plan.Refused():
 		message = "saved to %s; a guard refuses the plan, so it cannot be applied\n"
+	case found.Plan.Summary().Conflicts > 0:
+		message = "saved to %s; conflicts with other owners, shown above, block its apply\n"
+	case waits:
+		message = "saved to %s; it cannot be applied before the time shown above\n"
 	}
 	fmt.Fprintf(messages, message, f.name)
 	return nil

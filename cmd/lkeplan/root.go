@@ -129,14 +129,21 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		return int(found)
 	case errors.Is(err, flags.ErrReported):
 	default:
-		fmt.Fprintln(env.Stderr, "lkeplan:", withoutCICommands(strings.TrimSpace(err.Error())))
+		fmt.Fprintln(env.Stderr, errorText(err, stderr.Width))
 	}
 	return 1
 }
 
-// withoutCICommands returns the text of an error without commands to a CI system: it can quote text of others.
-func withoutCICommands(text string) string {
-	lines := strings.Split(diag.Visible(text), "\n")
+// errorText returns the text of an error for a terminal. It has no commands to a CI system: an error can quote text of
+// others. Indented lines are commands to copy, and are not wrapped.
+func errorText(err error, width int) string {
+	lines := strings.Split(diag.Visible("lkeplan: "+strings.TrimSpace(err.Error())), "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, " ") {
+			lines[i] = diag.Fit(line, width)
+		}
+	}
+	lines = strings.Split(strings.Join(lines, "\n"), "\n")
 	for i := range lines {
 		lines[i] = diag.Harmless(lines[i])
 	}

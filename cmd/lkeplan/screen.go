@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func (o *textOrJSON) print(env *flags.Env, value any, text func(*diag.Page)) err
 	if o.Value == "json" {
 		return diag.JSON(env.Data(), value)
 	}
-	return printPage(env.Stdout, 0, text)
+	return printPage(env.Stdout, flags.Columns(env.Stdout, env.Getenv), text)
 }
 
 // printPage writes a page that is wrapped at a width; 0 wraps nothing.
@@ -116,7 +115,7 @@ func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) s
 	if o.Value == "json" {
 		return diag.JSON(env.Data(), value)
 	}
-	_, err := io.WriteString(env.Stdout, text(cmp.Or(terminalColumns(env), 120)))
+	_, err := io.WriteString(env.Stdout, text(cmp.Or(flags.Columns(env.Stdout, env.Getenv), 120)))
 	return err
 }
 
@@ -129,13 +128,4 @@ func confirm(ctx context.Context, env *flags.Env, yes bool, question, not string
 		return errors.New(not)
 	}
 	return nil
-}
-
-// terminalColumns returns the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.
-func terminalColumns(env *flags.Env) int {
-	width := flags.Columns(env.Stdout, env.Getenv)
-	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {
-		width = n
-	}
-	return width
 }

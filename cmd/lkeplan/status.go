@@ -117,9 +117,9 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		return s.output.printWide(env, found, text)
 	}
 	for {
-		shown := text(cmp.Or(terminalColumns(env), 120))
+		shown := text(cmp.Or(flags.Columns(env.Stdout, env.Getenv), 120))
 		if err != nil {
-			shown = withoutCICommands(err.Error()) + "\n"
+			shown = errorText(err, flags.Columns(env.Stdout, env.Getenv)) + "\n"
 		}
 		if _, err := io.WriteString(terminal, oneScreen(shown, flags.Lines(terminal))); err != nil {
 			return err

@@ -143,7 +143,7 @@ func (u *uninstalling) checkController(ctx context.Context, in *kube.Cluster) er
 		return migrate.Stopped(ctx, in, running)
 	}
 	if !slices.ContainsFunc(running, func(c cluster.Controller) bool { return c.MakesNodes() && c.Works() }) {
-		fmt.Fprintln(u.env.Stderr, "warning: no controller has a Lease that shows that it works. Nodes are drained only while a "+
+		flags.Say(u.env.Stderr, "warning: no controller has a Lease that shows that it works. Nodes are drained only while a "+
 			"controller runs: start it, or use --leave.")
 	}
 	return nil
@@ -276,7 +276,7 @@ func (u *uninstalling) writeLeft(ctx context.Context, in *kube.Cluster) error {
 	if err != nil {
 		return err
 	}
-	return printPage(u.env.Stdout, terminalColumns(u.env), func(p *diag.Page) {
+	return printPage(u.env.Stdout, flags.Columns(u.env.Stdout, u.env.Getenv), func(p *diag.Page) {
 		p.Break()
 		p.Paragraph(0, "%s. Linode also bills the control plane.", migrate.BillOf(left, prices))
 		if u.leave {

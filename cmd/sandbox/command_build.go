@@ -15,10 +15,11 @@ func (a *app) build() *cobra.Command {
 	return &cobra.Command{
 		Use:   "build [SET]...",
 		Short: "Build the control plane, without starting anything",
-		Long: `Build the programs a sandbox is made of, if they are not built yet, and print where
-they are. "sandbox up" does this automatically.
+		Long: `Build the programs a sandbox is made of, if they are not built yet, and print
+where they are. "sandbox up" does this automatically.
 
-Sets that not every sandbox needs are built only if they are named: ` + strings.Join(extraNames(), ", ") + `.`,
+Sets that not every sandbox needs are built only if they are named:
+` + strings.Join(extraNames(), ", ") + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var more []binaries.Module
 			for _, name := range args {

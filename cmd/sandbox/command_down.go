@@ -16,8 +16,9 @@ func (a *app) down() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop a sandbox and remove its directory",
-		Long: `End the processes of a sandbox, wait until they are gone, and remove its directory.
-Without --dir it is the sandbox of KUBECONFIG, as "sandbox up" prints it.`,
+		Long: `End the processes of a sandbox, wait until they are gone, and remove its
+directory. Without --dir it is the sandbox of KUBECONFIG, as "sandbox up" prints
+it. Stop a controller that you have started yourself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {

@@ -36,7 +36,7 @@ All calls and answers are recorded without the token, addresses and names. To
 contribute them, copy the file to cmd/sandbox/probe/testdata.
 
     LINODE_TOKEN=... sandbox probe --region us-ord
-    LINODE_TOKEN=... sandbox probe --tier enterprise --only builds,memory-enterprise`,
+    LINODE_TOKEN=... sandbox probe --tier enterprise --only memory-enterprise`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o.Tier = catalog.Tier(tier)

@@ -26,8 +26,8 @@ func (a *app) run() *cobra.Command {
 		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
 		Short: "Run a command in a new sandbox",
 		Long: `Start a sandbox, run a command with its environment variables, stop the sandbox,
-and exit as the command did. kubectl is in the command's PATH. Nothing of the sandbox
-outlives this command, however it ends.
+and exit as the command did. kubectl is in the command's PATH. Nothing of the
+sandbox outlives this command, however it ends.
 
     sandbox run -- kubectl get --raw /version
     sandbox run --tier enterprise --join-delay 1s -- go test ./...`,

@@ -20,8 +20,9 @@ func (a *app) up() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a sandbox and print what to export",
-		Long: `Start a sandbox, wait until all of it answers, and print the environment that leads
-there. It runs until "sandbox down". Progress goes to standard error, so this works:
+		Long: `Start a sandbox, wait until all of it answers, and print the environment that
+leads there. It runs until "sandbox down". Progress goes to standard error, so
+this works:
 
     eval "$(bin/sandbox up)"`,
 		Args: cobra.NoArgs,

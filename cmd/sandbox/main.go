@@ -58,18 +58,20 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sandbox",
 		Short: "A Kubernetes control plane and a simulated Linode account on this machine",
-		Long: `sandbox runs etcd, kube-apiserver, kube-controller-manager, kube-scheduler, KWOK and
-a simulator of the Linode API on the loopback address. Node pools made through the
-simulated API become nodes that join the cluster, and pods run on them.
+		Long: `sandbox runs etcd, kube-apiserver, kube-controller-manager, kube-scheduler, KWOK
+and a simulator of the Linode API on the loopback address. Node pools made
+through the simulated API become nodes that join the cluster, and pods run on
+them.
 
-The programs are built from source when they are needed for the first time, which
-takes about five minutes on two cores and needs Go and a module proxy.`,
+The programs are built from source when they are needed for the first time,
+which takes about five minutes on two cores and needs Go and a module proxy.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.AddCommand(a.up(), a.down(), a.run(), a.build(), a.simulate(), a.demo(), a.probe())
 	return root
 }

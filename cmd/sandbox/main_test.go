@@ -123,6 +123,19 @@ func leftovers(dir string) error {
 	return nil
 }
 
+// TestHelpFitsATerminal: in 80 columns, for each command.
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, cmd := range append((&app{}).root().Commands(), (&app{}).root()) {
+		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
+		_, help, _ := sandbox(t, nil, args...)
+		for line := range strings.Lines(help) {
+			if len(line) > 81 {
+				t.Errorf("sandbox %s: %s", strings.Join(args, " "), line)
+			}
+		}
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	environ := []string{"LKEPLAN_SANDBOX_CACHE=" + t.TempDir(), "PATH=/usr/bin:/bin"}
 	foreign := t.TempDir()

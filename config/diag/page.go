@@ -101,10 +101,11 @@ func (p *Page) TableOfTexts(rows [][]string) {
 
 func (p *Page) wrap(indent int, text string) []string {
 	text = Cell(Shorten(text, mostWords))
-	if p.Width == 0 {
+	width := max(p.Width, 40) - indent - len(Mark)
+	if p.Width == 0 || utf8.RuneCountInString(text) <= width {
 		return []string{strings.TrimSpace(text)}
 	}
-	return Wrap(text, max(p.Width, 40)-indent-len(Mark))
+	return Wrap(text, width)
 }
 
 func (p *Page) write(indent int, line string) {

@@ -51,7 +51,7 @@ func TestGuards(t *testing.T) {
 	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
-		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
+		"   reason   = \"ask the duty officer\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, but their number is unknown without a " +
 		"cluster. To count them, add --nodes live or --nodes snapshot:FILE."
 	const attracted = "Nodes may be removed, but their number is unknown without a cluster. To count them, add --nodes live or " +

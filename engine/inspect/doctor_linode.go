@@ -110,7 +110,7 @@ func findCluster(clusters []api.Cluster, name string, id int) Finding {
 			"correct LKE_CLUSTER_ID or CLUSTER_NAME (settings.clusterID, settings.clusterName)"}
 	}
 	c := these[0]
-	return Finding{LevelOK, of, fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion), ""}
+	return Finding{LevelOK, of, fmt.Sprintf("%s is %d in %s; Linode shows Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion), ""}
 }
 
 func clusterNames(clusters []api.Cluster) string {

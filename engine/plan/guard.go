@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -207,9 +209,7 @@ func (p Plan) frozen(f config.Period) (Verdict, error) {
 	} else {
 		v.Detail += " until " + text.DayTime(ends) + "."
 	}
-	if f.Reason != "" {
-		v.Detail += " " + f.Reason
-	}
+	v.Detail += reasons(v.Periods)
 	return v, nil
 }
 
@@ -233,12 +233,23 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	} else {
 		v.Detail += "starts at " + text.DayTime(until) + "."
 	}
-	for _, w := range g.Windows {
-		if w.Reason != "" {
-			v.Detail += " " + w.Reason
+	v.Detail += reasons(g.Windows)
+	return []Verdict{v}, err
+}
+
+// reasons returns the reasons of windows or freezes, each as a sentence after a space; "" if none has one.
+func reasons(periods []config.Period) (sentences string) {
+	for _, p := range periods {
+		if p.Reason == "" {
+			continue
+		}
+		first, size := utf8.DecodeRuneInString(p.Reason)
+		sentences += " " + string(unicode.ToUpper(first)) + p.Reason[size:]
+		if !strings.ContainsAny(p.Reason[len(p.Reason)-1:], ".!?") {
+			sentences += "."
 		}
 	}
-	return []Verdict{v}, err
+	return sentences
 }
 
 // setTimes sets when a plan that waits can be applied, and when the budgets let nodes go from then on.

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
@@ -76,8 +78,12 @@ func isDirectory(path string) error {
 		return fmt.Errorf("%s: it is a link to %s, which does not exist", path, to)
 	}
 	switch {
+	case err != nil && filepath.Ext(path) == ".hcl":
+		return fmt.Errorf("%s: %w; name a directory, such as %s", path, files.Cause(err), filepath.Dir(path))
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, files.Cause(err))
+	case !info.IsDir() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)):
+		return fmt.Errorf("%s is not a directory of HCL; to write its objects as HCL: lkeplan import --from %s", path, diag.ShellLine(path))
 	case !info.IsDir():
 		return fmt.Errorf("%s is a file; name the directory that it is in: %s", path, filepath.Dir(path))
 	}

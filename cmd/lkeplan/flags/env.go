@@ -130,7 +130,7 @@ func CommandLine(cmd *cobra.Command, name string, flags, args []string) []string
 			values = list.GetSlice()
 		}
 		for _, value := range values {
-			words = append(words, "--"+f.Name+"="+value)
+			words = append(words, strings.TrimSuffix("--"+f.Name+"="+value, "="+cmp.Or(f.NoOptDefVal, "=")))
 		}
 	})
 	return append(words, args...)

@@ -48,6 +48,14 @@ func Group(root *cobra.Command, title string, commands ...*cobra.Command) {
 	}
 }
 
+// terraformCommands say what lkeplan has instead of commands of Terraform.
+var terraformCommands = map[string]string{
+	"destroy": `To delete objects, remove their blocks, and run "lkeplan apply --prune"; to remove lkeplan, run "lkeplan uninstall".`,
+	"output":  `To show a value, such as local.name, run "lkeplan console".`,
+	"refresh": `lkeplan has no state: it reads the cluster. To compare with it, run "lkeplan diff --base live".`,
+	"state":   `lkeplan has no state: it reads the cluster. To show pools and nodes, run "lkeplan status".`,
+}
+
 // ExplainMistakes lets a command and its commands report a mistake in their arguments on one line,
 // with a suggestion.
 func ExplainMistakes(cmd *cobra.Command) {
@@ -63,7 +71,9 @@ func ExplainMistakes(cmd *cobra.Command) {
 			}
 		})
 		meant := ""
-		if name := eval.Suggest(unknown.GetSpecifiedName(), names); name != "" {
+		if name := eval.Suggest(unknown.GetSpecifiedName(), names); unknown.GetSpecifiedName() == "auto-approve" && cmd.Flags().Lookup("yes") != nil {
+			meant = " Terraform's -auto-approve is --yes here."
+		} else if name != "" {
 			meant = fmt.Sprintf(" Did you mean \"--%s\"?", name)
 		}
 		return fmt.Errorf("%w.%s See %s --help", err, meant, cmd.CommandPath())
@@ -84,6 +94,9 @@ func ExplainMistakes(cmd *cobra.Command) {
 			names = append(names, c.Name())
 		}
 		path, meant := cmd.CommandPath(), eval.DidYouMean(args[0], names)
+		if hint := terraformCommands[args[0]]; hint != "" && !cmd.HasParent() {
+			meant = " " + hint
+		}
 		return fmt.Errorf("unknown command %q for %q.%s See %s --help", args[0], path, meant, path)
 	}
 }

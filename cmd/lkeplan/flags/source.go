@@ -84,10 +84,13 @@ func KubeconfigFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	access.Say = func(what string) { Say(env.Stderr, "lkeplan: %s", what) }
 }
 
-// Say writes one line about the work of a command.
+// Say writes a sentence about the work of a command, as wide as the terminal.
 func Say(stderr io.Writer, format string, args ...any) {
 	var p diag.Page
-	p.Line(0, format, args...)
+	if terminal, ok := stderr.(*diag.Writer); ok {
+		p.Width = terminal.Width
+	}
+	p.Paragraph(0, format, args...)
 	_, _ = io.WriteString(stderr, p.String())
 }
 

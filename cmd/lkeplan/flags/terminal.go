@@ -37,14 +37,14 @@ func Colored(stream any, getenv func(string) string) bool {
 // Dumb reports whether the terminal cannot move its cursor.
 func Dumb(getenv func(string) string) bool { return getenv("TERM") == "dumb" }
 
-// Columns returns the width of the terminal; 0 if the stream is not a terminal.
+// Columns returns the variable COLUMNS, or else the width of the terminal; 0 if neither is known.
 func Columns(stream any, getenv func(string) string) int {
+	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
 	f := Terminal(stream)
 	if f == nil {
 		return 0
-	}
-	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
-		return n
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {

@@ -88,7 +88,7 @@ func TestQuickstartWithoutACluster(t *testing.T) {
 	defer file.Close()
 	// make has built the programs.
 	cmd := exec.Command("bash", "--norc", "-eo", "pipefail", "-c", "make() { :; }\ntrap 'bin/sandbox down' EXIT\n"+block+
-		"bin/lkeplan apply --yes \"$EXAMPLE\"\n"+strings.NewReplacer("controller.log", "second.log", "&\n", "\n").Replace(again))
+		"bin/lkeplan apply --yes \"$EXAMPLE\"\nbin/lkeplan doctor\n"+strings.NewReplacer("controller.log", "second.log", "&\n", "\n").Replace(again))
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), "EXAMPLE="+example), file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	failed := cmd.Run()
@@ -97,5 +97,5 @@ func TestQuickstartWithoutACluster(t *testing.T) {
 	if err != nil || failed != nil {
 		t.Fatalf("%v, %v\n%s", failed, err, log)
 	}
-	mustContain(t, string(log), "applied 2 objects: 2 created", "controller: ", "address already in use")
+	mustContain(t, string(log), "applied 2 objects: 2 created", "lkeplan-controller works", "controller: ", "address already in use")
 }
