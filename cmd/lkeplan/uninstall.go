@@ -283,7 +283,8 @@ func (u *uninstalling) writeLeft(ctx context.Context, in *kube.Cluster) error {
 			p.Paragraph(0, "To delete a machine, delete its LKE pool in Cloud Manager or by the Linode API. The LKE pools keep the tags "+
 				"of lkeplan: a controller that is installed again without the NodeClaims takes their nodes for leftovers, and deletes them.")
 		}
-		p.Paragraph(0, "Now you can delete the controller (helm uninstall) and the CRDs. Deleting the CRDs deletes all pools:")
+		p.Paragraph(0, "Now you can delete the controller (helm uninstall) and the CRDs. Deleting the CRDs deletes "+
+			"all objects of their kinds, such as NodePools and CapacityBuffers:")
 		p.Line(2, "kubectl delete crd \\")
 		definitions := kube.CRDs()
 		for i, definition := range definitions {
