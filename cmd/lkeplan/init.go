@@ -17,6 +17,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -129,7 +130,7 @@ func initialize(ctx context.Context, env *flags.Env, dir, ci string, src []byte)
 	}
 	fmt.Fprintf(env.Stdout, "Written. Next:\n  lkeplan validate %s\n", dir)
 	for _, step := range steps {
-		fmt.Fprintln(env.Stdout, "  "+step)
+		fmt.Fprintln(env.Stdout, diag.Fit("  "+step, flags.Columns(env.Stdout, env.Getenv)))
 	}
 	return nil
 }
