@@ -53,6 +53,14 @@ func TestHistoryKeepsApprovals(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
+	for i := range 9 { // manual edits are reverted
+		np.Status.Plan.Digest = fmt.Sprint("sha256:", 3+i)
+		addHistory(np, outcome{reason: lkeplanv1alpha1.ReasonSucceeded}, began)
+	}
+	last := np.Status.History[len(np.Status.History)-1]
+	if len(np.Status.History) != maxHistory || last.Approval == nil || np.Status.History[0].Digest != "sha256:11" {
+		t.Errorf("after reverted edits, the history is %+v", np.Status.History)
+	}
 }
 
 // TestApplyUsesUpApproval: the same plan needs another one the next time.

@@ -154,7 +154,8 @@ var unhealthy = []string{
 const maxHistory = 5
 
 // addHistory adds the attempted revision at the start of the history, or moves it there. The
-// entry keeps its approval, even if the last attempt did not finish.
+// entry keeps its approval, even if the last attempt did not finish. Of too many entries, the oldest
+// without an approval goes, because reverted edits would soon hide who has approved what.
 func addHistory(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
 	entry := lkeplanv1alpha1.HistoryEntry{
 		Revision: np.Status.LastAttemptedRevision, Status: o.reason, Approval: o.approval,
@@ -171,7 +172,16 @@ func addHistory(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
 		}
 		return again
 	})
-	np.Status.History = append([]lkeplanv1alpha1.HistoryEntry{entry}, others[:min(len(others), maxHistory-1)]...)
+	for len(others) >= maxHistory {
+		oldest := len(others) - 1 // if all have an approval
+		for i, h := range others {
+			if h.Approval == nil {
+				oldest = i
+			}
+		}
+		others = slices.Delete(others, oldest, oldest+1)
+	}
+	np.Status.History = append([]lkeplanv1alpha1.HistoryEntry{entry}, others...)
 }
 
 // The metadata of events that notification-controller reads.

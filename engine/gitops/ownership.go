@@ -88,8 +88,8 @@ func refuseForeign(p plan.Plan, o ownership) error {
 		}
 		for _, conflict := range c.Conflicts {
 			if conflict.Holder == "" {
-				lines = append(lines, fmt.Sprintf("%s of %s was set by %q: let that owner release the field, or remove "+
-					"the field from the source", conflict.Path, c.Key(), conflict.Owner))
+				lines = append(lines, fmt.Sprintf("%s of %s was set by %q: set it to the declared value, let that owner "+
+					"release it, or remove it from the source", conflict.Path, c.Key(), conflict.Owner))
 			}
 		}
 	}

@@ -156,7 +156,7 @@ func TestRefusedPlanOnlyIsReadyAndWarns(t *testing.T) {
 		{"one that sets back a field", plan.Plan{Changes: []plan.Change{contested}}, owned{update.Key(): true},
 			"", "1 to update"},
 		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil,
-			lkeplanv1alpha1.ReasonConflict, `1 to update; currently, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit": let`},
+			lkeplanv1alpha1.ReasonConflict, `1 to update; currently, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit": set it to the declared value`},
 	}
 	for _, tt := range tests {
 		o := plannedOutcome(judged{Comparison: compare.Comparison{Plan: tt.plan}, ownership: ownership{ours: tt.ours}})
