@@ -329,7 +329,7 @@ func TestOnlyOneLeaderUsesApproval(t *testing.T) {
 
 // TestWaitingPlanExplainsHowToApprove: with the digest, and what is wrong with an approval.
 func TestWaitingPlanExplainsHowToApprove(t *testing.T) {
-	rev := revision{sourceArtifact: sourceArtifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}
+	rev := &candidate{revision: revision{sourceArtifact: sourceArtifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}}
 	p := judged{digest: "sha256:2"}
 	p.Plan.Verdicts = []plan.Verdict{{Status: plan.Blocked, Detail: "2 pools would be deleted."}}
 	for why, want := range map[string]string{
@@ -340,6 +340,10 @@ func TestWaitingPlanExplainsHowToApprove(t *testing.T) {
 		if o := awaitsApproval(rev, p, why); !o.stalled || !strings.Contains(o.message, want) {
 			t.Errorf("%q: %+v", why, o)
 		}
+	}
+	rev.base.first = true
+	if o := awaitsApproval(rev, p, ""); strings.Contains(o.message, "earlier revision") {
+		t.Errorf("a first revision: %+v", o)
 	}
 }
 

@@ -300,7 +300,7 @@ func TestFirstRevisionKeepsNodesOfOthers(t *testing.T) {
 		"a class with its values":   {adopts + "}\n", lkeplanv1alpha1.ReasonSucceeded, ""},
 		"a class with other values": {adopts + "  disk_encryption = \"enabled\"\n}\n", lkeplanv1alpha1.ReasonConflict, "with other values"},
 		"an overlay": {cluster + "node_class \"t\" {}\noverlay \"cheap\" {\n  requirements = { cpu = 16 }\n  price = \"0.0001\"\n}\n",
-			lkeplanv1alpha1.ReasonGuarded, "This is the first revision, and it affects nodes of pools that it does not declare: NodePool web"},
+			lkeplanv1alpha1.ReasonGuarded, "This is the first revision, and it affects, or may affect, nodes of pools that it does not declare: NodePool web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

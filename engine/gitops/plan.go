@@ -139,7 +139,7 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	if strays || c.first && (p.touchesOurs() || p.touchesNodes()) {
 		why = "There is no record of the last applied revision, but its objects are in the cluster."
 	} else if outside := p.touchesOutside(); c.first && len(outside) > 0 {
-		why = "This is the first revision, and it affects nodes of pools that it does not declare: " + strings.Join(outside, ", ") + "."
+		why = "This is the first revision, and it affects, or may affect, nodes of pools that it does not declare: " + strings.Join(outside, ", ") + "."
 	}
 	if why == "" || p.Plan.Empty() && !strays {
 		return c.refuseLeft(p)
@@ -267,10 +267,12 @@ func dropApproval(np *lkeplanv1alpha1.NodePlan, revision, digest string) string 
 }
 
 // awaitsApproval ends the reconciliation of a plan that guards refuse.
-func awaitsApproval(rev revision, p judged, why string) stop {
-	return stop{stalled(lkeplanv1alpha1.ReasonGuarded,
-		"revision %s waits for approval: %s Or lift the guard in an earlier revision.",
-		rev.Revision, explainBlocked(rev.np, p, why)).changed(true)}
+func awaitsApproval(rev *candidate, p judged, why string) stop {
+	message := fmt.Sprintf("revision %s waits for approval: %s", rev.Revision, explainBlocked(rev.np, p, why))
+	if !rev.base.first && rev.base.lastAppliedError == "" { // else no earlier revision has the guards
+		message += " Or lift the guard in an earlier revision."
+	}
+	return stop{stalled(lkeplanv1alpha1.ReasonGuarded, "%s", message).changed(true)}
 }
 
 // explainBlocked explains what blocks a plan and how to approve it. why explains why an existing approval

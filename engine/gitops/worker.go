@@ -212,7 +212,7 @@ func (w *Worker) planAndApply(ctx context.Context, fetched revision, vars Variab
 		return outcome{}, err
 	}
 	if p.Plan.Refused() {
-		return outcome{}, awaitsApproval(rev.revision, p, why)
+		return outcome{}, awaitsApproval(rev, p, why)
 	}
 	o := outcomeOf(w.applyRevision(ctx, rev, &p))
 	o.approval = p.approval

@@ -29,8 +29,8 @@ func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now tim
 	case !nodes.Known:
 		return given + " limits the number of nodes, and the number that the plan affects is unknown."
 	case nodes.Nodes > a.MaxNodes:
-		return fmt.Sprintf("%s covers at most %s, and the plan deletes, drains, replaces or may remove %d. While nodes are replaced, "+
-			"the number grows: approve it with a larger --max-nodes.", given, text.Count(a.MaxNodes, "node"), nodes.Nodes)
+		return fmt.Sprintf("%s covers at most %s, and the plan deletes, drains, replaces or may remove %d. If nodes are being replaced, "+
+			"the number can grow: approve the plan with a larger --max-nodes.", given, text.Count(a.MaxNodes, "node"), nodes.Nodes)
 	}
 	var left []string
 	for i := range p.Verdicts {

@@ -45,8 +45,8 @@ func TestWhatAnApprovalLetsPass(t *testing.T) {
 		"another plan": {given(another, 7, pools, batch), []string{pools, batch},
 			"The approval by jane is for another plan, " + another + "."},
 		"fewer nodes": {given(digest, 6, pools, batch), []string{pools, batch},
-			"The approval by jane covers at most 6 nodes, and the plan deletes, drains, replaces or may remove 7. While nodes are replaced, " +
-				"the number grows: approve it with a larger --max-nodes."},
+			"The approval by jane covers at most 6 nodes, and the plan deletes, drains, replaces or may remove 7. If nodes are being replaced, " +
+				"the number can grow: approve the plan with a larger --max-nodes."},
 		"no nodes": {given(digest, 0, pools, batch), []string{pools, batch}, "covers at most 0 nodes"},
 		"one that has ended": {until(given(digest, 7, pools, batch), now.Add(-time.Second)), []string{pools, batch},
 			"The approval by jane expired at 2026-11-20T11:59:59Z."},

@@ -212,6 +212,9 @@ func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes *mix) Cost {
 func NamedTypes(objects []config.Object) []string {
 	names := map[string]bool{}
 	for _, o := range objects {
+		if o.Kind() != "NodePool" {
+			continue
+		}
 		t, err := decodeObject(o)
 		if err != nil || t.pool == nil {
 			continue

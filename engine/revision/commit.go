@@ -98,7 +98,7 @@ func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) 
 		}
 		if !earlier.Diagnostics.HasErrors() {
 			earlier.Broken = rev.ID
-			earlier.Why = fmt.Sprintf("the last commit before %.12s that compiles; that is the %s", rev.ID, strings.TrimPrefix(rev.Why, "the "))
+			earlier.Why = fmt.Sprintf("the last commit that compiles before %.12[1]s; %.12[1]s is the %[2]s", rev.ID, strings.TrimPrefix(rev.Why, "the "))
 			return earlier, nil
 		}
 	}

@@ -48,12 +48,19 @@ func Group(root *cobra.Command, title string, commands ...*cobra.Command) {
 	}
 }
 
-// terraformCommands say what lkeplan has instead of commands of Terraform.
-var terraformCommands = map[string]string{
-	"destroy": `To delete objects, remove their blocks, and run "lkeplan apply --prune"; to remove lkeplan, run "lkeplan uninstall".`,
-	"output":  `To show a value, such as local.name, run "lkeplan console".`,
-	"refresh": `lkeplan has no state: it reads the cluster. To compare with it, run "lkeplan diff --base live".`,
-	"state":   `lkeplan has no state: it reads the cluster. To show pools and nodes, run "lkeplan status".`,
+// terraformHint returns what lkeplan has instead of a command of Terraform; "" for other commands.
+func terraformHint(command string) string {
+	switch command {
+	case "destroy":
+		return `To delete objects, remove their blocks, and run "lkeplan apply --prune"; to remove lkeplan, run "lkeplan uninstall".`
+	case "output":
+		return `To show a value, such as local.name, run "lkeplan console".`
+	case "refresh":
+		return `lkeplan has no state: it reads the cluster. To compare with it, run "lkeplan diff --base live".`
+	case "state":
+		return `lkeplan has no state: it reads the cluster. To show pools and nodes, run "lkeplan status".`
+	}
+	return ""
 }
 
 // ExplainMistakes lets a command and its commands report a mistake in their arguments on one line,
@@ -94,7 +101,7 @@ func ExplainMistakes(cmd *cobra.Command) {
 			names = append(names, c.Name())
 		}
 		path, meant := cmd.CommandPath(), eval.DidYouMean(args[0], names)
-		if hint := terraformCommands[args[0]]; hint != "" && !cmd.HasParent() {
+		if hint := terraformHint(args[0]); hint != "" && !cmd.HasParent() {
 			meant = " " + hint
 		}
 		return fmt.Errorf("unknown command %q for %q.%s See %s --help", args[0], path, meant, path)
