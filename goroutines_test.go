@@ -16,13 +16,12 @@ import (
 var unrecovered = map[string]string{
 	"engine/compare/ahead.go":      "the commands list ahead, and no controller does",
 	"engine/compile/compile.go":    "the controller compiles in a child process",
-	"engine/revision/clusters.go":  "the commands look for clusters, and no controller does",
 	"engine/source/program.go":     "it waits for a process to end, and reads nothing of others",
 	"linode/instance/instances.go": "what it runs for ever recovers for each round: loop.Every",
 	"linode/instance/cluster.go":   "syncTags recovers for each NodeClaim",
 }
 
-// recovering are functions that recover what they run: those of package loop, and methods that call them.
+// recovering are functions that recover what they run: those of packages task and loop, and methods that call them.
 var recovering = []string{"Try", "Each", "Every", "Catch"}
 
 // TestPanicInWorkDoesNotEndProcess: work for one NodeClaim, machine, pool or NodePlan that runs in a goroutine of its caller
@@ -43,7 +42,7 @@ func TestPanicInWorkDoesNotEndProcess(t *testing.T) {
 			}
 			for _, line := range bareGoroutines(t, file) {
 				if _, excused[file] = unrecovered[file]; !excused[file] {
-					t.Errorf("%s:%d: a panic in this goroutine ends the process: run it by loop.Try, or say in the table why not", file, line)
+					t.Errorf("%s:%d: a panic in this goroutine ends the process: run it by task.Try, or say in the table why not", file, line)
 				}
 			}
 		}

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lkeplan/lkeplan/linode/api"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // onEither returns a source that enqueues the requests of all each time that one of two channels receives; the
@@ -34,7 +34,7 @@ func onEither(first, second <-chan struct{}, all handler.MapFunc) source.Source 
 				case <-first:
 				case <-second:
 				}
-				_ = loop.Try(slog.New(logr.ToSlogHandler(log.FromContext(ctx))), func() error {
+				_ = task.Try(slog.New(logr.ToSlogHandler(log.FromContext(ctx))), func() error {
 					for _, request := range all(ctx, nil) {
 						queue.Add(request)
 					}

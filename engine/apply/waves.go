@@ -5,13 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // Progress is one event of an object.
@@ -55,20 +54,14 @@ const atOnce = 8
 func applyWave(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
 	var failures []error
 	for some := range slices.Chunk(targets, atOnce) {
-		outcomes, errs := make([]kube.Outcome, len(some)), make([]error, len(some))
-		var wg sync.WaitGroup
-		for i, t := range some {
+		outcomes := make([]kube.Outcome, len(some))
+		errs := task.Each(slog.Default(), atOnce, some, func(i int, t compare.Target) (err error) {
 			outcomes[i] = kube.Unchanged
 			if !t.Unchanged {
-				wg.Go(func() {
-					errs[i] = loop.Try(slog.Default(), func() (err error) {
-						outcomes[i], err = to.Apply(ctx, t.Desired, t.Live)
-						return err
-					})
-				})
+				outcomes[i], err = to.Apply(ctx, t.Desired, t.Live)
 			}
-		}
-		wg.Wait()
+			return err
+		})
 		for i, t := range some {
 			if errs[i] == nil {
 				report(Progress{Kind: manifest.Kind(t.Desired), Name: manifest.Name(t.Desired), Event: Event(outcomes[i])})

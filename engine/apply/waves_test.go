@@ -13,8 +13,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // memory is a cluster that remembers in which order it was applied to.
@@ -128,7 +128,7 @@ func (b *buggy) Apply(ctx context.Context, obj, live map[string]any) (kube.Outco
 // TestABugInOneObjectEndsNoProcess: it is an error, as a refusal is. Objects are applied beside one another.
 func TestABugInOneObjectEndsNoProcess(t *testing.T) {
 	b := &buggy{}
-	if err := applyObjects(t.Context(), b, fleet(3), func(Progress) {}); !loop.Is(err) || len(b.applied) != 4 {
+	if err := applyObjects(t.Context(), b, fleet(3), func(Progress) {}); !task.Panicked(err) || len(b.applied) != 4 {
 		t.Errorf("%v, applied %v", err, b.applied)
 	}
 }

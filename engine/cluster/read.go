@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,9 +20,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // Kind is a kind of objects, with options that select some of them.
@@ -46,19 +45,16 @@ func Read(ctx context.Context, c client.Reader, kinds ...Kind) (Snapshot, error)
 	linode.Register()
 	all, end := context.WithCancel(ctx)
 	defer end()
-	errs, notes, lists := make([]error, len(kinds)), make([]string, len(kinds)), make([][]client.Object, len(kinds))
-	var wait sync.WaitGroup
-	for i, k := range kinds {
-		wait.Go(func() {
-			err := loop.Try(slog.Default(), func() (err error) { lists[i], err = k.list(all, c); return err })
-			notes[i] = k.problem(err)
-			if err != nil && (k.Needed || notes[i] == "") && all.Err() == nil {
-				errs[i] = fmt.Errorf("list the %s: %w", k.Name, err)
-				end()
-			}
-		})
-	}
-	wait.Wait()
+	notes, lists := make([]string, len(kinds)), make([][]client.Object, len(kinds))
+	errs := task.Each(slog.Default(), len(kinds), kinds, func(i int, k Kind) (err error) {
+		lists[i], err = k.list(all, c)
+		notes[i] = k.problem(err)
+		if err == nil || !k.Needed && notes[i] != "" || all.Err() != nil {
+			return nil
+		}
+		end()
+		return fmt.Errorf("list the %s: %w", k.Name, err)
+	})
 	if err := cmp.Or(append(errs, ctx.Err())...); err != nil {
 		return Snapshot{}, err
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -21,8 +20,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // Revisions plans the change from base to head with the prices of a catalogue, and the budgets from a given time on.
@@ -61,21 +60,16 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 	validator := kube.BuiltinValidator()
 	before := plan.ByKey(base)
 	head = slices.Clone(head)
-	failures := make([]error, len(head))
-	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(head), func(i int) {
-		o := head[i]
+	failures := task.Each(slog.Default(), runtime.GOMAXPROCS(0), head, func(i int, o config.Object) (err error) {
 		was, existed := before[o.Key()]
-		if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) {
-			return
-		}
-		if losesValue(was.Manifest, o.Manifest) {
-			failures[i] = loop.Try(slog.Default(), func() (err error) {
-				head[i].Defaulted, err = predictApply(validator, was.Manifest, o.Manifest)
-				return err
-			})
-		} else { // the result is the manifest, and predicting it takes a millisecond
+		switch {
+		case !existed || reflect.DeepEqual(was.Manifest, o.Manifest):
+		case losesValue(was.Manifest, o.Manifest):
+			head[i].Defaulted, err = predictApply(validator, was.Manifest, o.Manifest)
+		default: // the result is the manifest, and predicting it takes a millisecond
 			head[i].Defaulted = kube.Spelled(o.Defaulted, was.Defaulted)
 		}
+		return err
 	})
 	if err := cmp.Or(failures...); err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,9 +24,9 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/task"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -296,17 +295,13 @@ func readLive(ctx context.Context, head compile.Result, cluster View,
 	asked := slices.DeleteFunc(Kinds(), func(k schemas.Object) bool {
 		return !all && !needed[k] && (!rolls || k != *schemas.Pool.Object)
 	})
-	lists, errs := make([][]map[string]any, len(asked)), make([]error, len(asked)+1)
-	var wg sync.WaitGroup
+	lists := make([][]map[string]any, len(asked))
+	var reads []func() error
 	for i, kind := range asked {
-		wg.Go(func() {
-			errs[i] = loop.Try(slog.Default(), func() (err error) { lists[i], err = cluster.Objects(ctx, kind); return err })
-		})
+		reads = append(reads, func() (err error) { lists[i], err = cluster.Objects(ctx, kind); return err })
 	}
-	wg.Go(func() {
-		errs[len(asked)] = loop.Try(slog.Default(), func() (err error) { nodes, err = cluster.Nodes(ctx); return err })
-	})
-	wg.Wait()
+	reads = append(reads, func() (err error) { nodes, err = cluster.Nodes(ctx); return err })
+	errs := task.Each(slog.Default(), len(reads), reads, func(_ int, read func() error) error { return read() })
 	notes = slices.Clone(cluster.Notes())
 	for i, kind := range asked {
 		if err := errs[i]; apierrors.IsForbidden(err) && !needed[kind] {

@@ -11,14 +11,12 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/client-go/util/workqueue"
-
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // DryRun returns the object that an API server would store for a server-side apply of a desired object, and the
@@ -120,13 +118,10 @@ const requests = 16
 // targetsOf computes the results of applying head to the live objects.
 func targetsOf(ctx context.Context, head, base compile.Result, live map[manifest.Key]map[string]any,
 	by *applies) ([]Target, error) {
-	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
-	workqueue.ParallelizeUntil(ctx, requests, len(targets), func(i int) {
-		o := head.Objects[i]
-		errs[i] = loop.Try(slog.Default(), func() (err error) {
-			targets[i], err = targetOf(ctx, head, base, o, live[o.Key()], by)
-			return err
-		})
+	targets := make([]Target, len(head.Objects))
+	errs := task.Each(slog.Default(), requests, head.Objects, func(i int, o config.Object) (err error) {
+		targets[i], err = targetOf(ctx, head, base, o, live[o.Key()], by)
+		return err
 	})
 	return targets, cmp.Or(append(errs, ctx.Err())...)
 }

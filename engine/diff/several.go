@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/client-go/util/workqueue"
-
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/source"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // A Branch is the comparison of one of several directories, with its result.
@@ -61,12 +59,13 @@ func (d *Comparison) Several(ctx context.Context, s Selection, prepare func(*Bra
 	if err != nil {
 		return nil, nil, err
 	}
-	reached, errs := make([]bool, len(members)), make([]error, len(members))
-	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(members), func(i int) {
+	reached := make([]bool, len(members))
+	errs := task.Each(slog.Default(), runtime.GOMAXPROCS(0), members, func(i int, m revision.Member) (err error) {
 		reached[i] = true
 		if s.Affected {
-			errs[i] = loop.Try(slog.Default(), func() (err error) { reached[i], err = members[i].Reached(); return err })
+			reached[i], err = m.Reached()
 		}
+		return err
 	})
 	for i, m := range members {
 		switch {
@@ -81,9 +80,13 @@ func (d *Comparison) Several(ctx context.Context, s Selection, prepare func(*Bra
 			unreached = append(unreached, m.Dir)
 		}
 	}
-	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(all), func(i int) {
-		all[i].Err = loop.Try(slog.Default(), func() (err error) { all[i].Found, err = all[i].Run(ctx); return err })
+	errs = task.Each(slog.Default(), runtime.GOMAXPROCS(0), all, func(_ int, b *Branch) (err error) {
+		b.Found, err = b.Run(ctx)
+		return err
 	})
+	for i, b := range all {
+		b.Err = errs[i]
+	}
 	all = withoutRenamed(all)
 	declaredTwice(all)
 	return all, unreached, ctx.Err()

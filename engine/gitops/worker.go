@@ -26,8 +26,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/task"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -102,7 +102,7 @@ func runBounded(ctx context.Context, np *lkeplanv1alpha1.NodePlan, do func(conte
 	longest := longestComputation + steps*stepTimeout(np)
 	limited, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	err := loop.Try(slog.Default(), func() error { return do(limited) })
+	err := task.Try(slog.Default(), func() error { return do(limited) })
 	o := outcomeOf(outcome{}, err)
 	if !o.failed || limited.Err() == nil || ctx.Err() != nil {
 		return err

@@ -2,19 +2,19 @@ package revision
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"runtime"
 	"slices"
 
-	"k8s.io/client-go/util/workqueue"
-
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // FindClusters lists the directories of clusters at and below a directory of a file system, sorted:
@@ -29,10 +29,14 @@ func FindClusters(fsys fs.FS, below string) (found []string, err error) {
 		return nil, fmt.Errorf("find clusters in %s: %w", below, err)
 	}
 	clusters := make([]bool, len(directories))
-	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(directories), func(i int) {
-		module, diags := config.Load(fsys, config.Options{Dir: directories[i]})
+	errs := task.Each(slog.Default(), runtime.GOMAXPROCS(0), directories, func(i int, dir string) error {
+		module, diags := config.Load(fsys, config.Options{Dir: dir})
 		clusters[i] = module.IsCluster() || diags.HasErrors()
+		return nil
 	})
+	if err := cmp.Or(errs...); err != nil {
+		return nil, fmt.Errorf("find clusters in %s: %w", below, err)
+	}
 	for i, dir := range directories {
 		if clusters[i] {
 			found = append(found, dir)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,9 +22,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/task"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -239,12 +238,11 @@ func editedClasses(before, after []client.Object) map[string]bool {
 
 // sides runs both sides at the same time: they share nothing that is changed. A panic is an error.
 func sides[T any](ctx context.Context, one, other func(context.Context) (T, error)) (a, b T, err error) {
-	var errs [2]error
-	var both sync.WaitGroup
-	both.Go(func() { errs[0] = loop.Try(slog.Default(), func() (err error) { a, err = one(ctx); return err }) })
-	both.Go(func() { errs[1] = loop.Try(slog.Default(), func() (err error) { b, err = other(ctx); return err }) })
-	both.Wait()
-	return a, b, cmp.Or(errs[0], errs[1])
+	errs := task.Each(slog.Default(), 2, []func() error{
+		func() (err error) { a, err = one(ctx); return err },
+		func() (err error) { b, err = other(ctx); return err },
+	}, func(_ int, side func() error) error { return side() })
+	return a, b, cmp.Or(errs...)
 }
 
 // disrupted are the nodes that go with some objects in the place of others, by their names.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instance/decide"
-	"github.com/lkeplan/lkeplan/linode/loop"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // callTimeout limits a call, including its wait for the rate limit. It must be shorter than Policy.Late: a call
@@ -100,7 +100,7 @@ func (c *syncer) create(ctx context.Context, claim decide.Claim, order decide.Cr
 // createMachine creates a machine, or finds it if it is there already.
 func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int, o decide.Outcome, err error) {
 	o = decide.Refused
-	defer loop.Catch(c.cfg.Log, &err)
+	defer task.Catch(c.cfg.Log, &err)
 	spec, err := c.cfg.Cluster.Spec(ctx, order.UID)
 	if err != nil {
 		return 0, decide.Refused, fmt.Errorf("say what Linode %s is made from: %w", order.Label, err)
@@ -190,7 +190,7 @@ var errChanged = errors.New("its label and its tag were changed after it was cre
 // until then.
 func (c *syncer) deleteMachine(ctx context.Context, order decide.Delete) (outcome decide.Outcome, err error) {
 	outcome = decide.Unknown
-	defer loop.Catch(c.cfg.Log, &err)
+	defer task.Catch(c.cfg.Log, &err)
 	i, err := c.cfg.Linode.Instance(ctx, order.Machine)
 	tagged := api.Tagged(i, c.cfg.Tag)
 	switch {

@@ -9,8 +9,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // syncTags updates the tags of the Linodes of claims in place to those of their classes.
@@ -20,14 +20,14 @@ func (i *Machines) syncTags(ctx context.Context, all []karpv1.NodeClaim) {
 	}
 	defer i.tagging.Unlock()
 	var tags map[string][]string
-	err := loop.Try(i.cfg.Log, func() (err error) { tags, err = nodeclaim.ClassTags(ctx, i.cfg.Client); return err })
+	err := task.Try(i.cfg.Log, func() (err error) { tags, err = nodeclaim.ClassTags(ctx, i.cfg.Client); return err })
 	if err != nil {
 		i.cfg.Log.Error("could not read the tags of classes", "error", err)
 		return
 	}
 	shown, _ := i.list.Last()
 	for k := range all {
-		err := loop.Try(i.cfg.Log, func() error { return i.tag(ctx, &all[k], shown, tags) })
+		err := task.Try(i.cfg.Log, func() error { return i.tag(ctx, &all[k], shown, tags) })
 		if err != nil {
 			i.cfg.Log.Warn("tags not set", "nodeclaim", all[k].Name, "error", err)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // API is the part of the Linode API that a Syncer uses; api.Client implements it.
@@ -254,7 +255,7 @@ func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capac
 	for _, c := range claims {
 		asked[c.UID] = c
 	}
-	_ = loop.Each(f.cfg.Log, 32, binds, func(b capacity.Bind) error {
+	_ = task.Each(f.cfg.Log, 32, binds, func(_ int, b capacity.Bind) error {
 		err := f.loop.Try(func() error { return f.cfg.Claims.Bind(ctx, b) })
 		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Bound(b, now) })
 		if err != nil {
@@ -281,7 +282,7 @@ func (f *Syncer) extend(ctx context.Context, granted []string) {
 
 // each calls do for several NodeClaims at a time, and logs errors.
 func (f *Syncer) each(ctx context.Context, uids []string, what string, do func(uid string) error) {
-	_ = loop.Each(f.cfg.Log, 8, uids, func(uid string) error {
+	_ = task.Each(f.cfg.Log, 8, uids, func(_ int, uid string) error {
 		if err := do(uid); err != nil && ctx.Err() == nil {
 			f.cfg.Log.Error("could not "+what, "uid", uid, "error", err)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // act carries out one group's work: first corrections, then growth, then deletions, so that a pool never loses its
@@ -68,7 +68,7 @@ func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 // growOnce sends the calls, a few at a time. It returns how many slots were created, and how many slots the failed
 // call requested.
 func (f *Syncer) growOnce(ctx context.Context, w capacity.Work) (made, failed int, err error) {
-	defer loop.Catch(f.cfg.Log, &err)
+	defer task.Catch(f.cfg.Log, &err)
 	var mu sync.Mutex
 	note := func(n int, callErr error) {
 		mu.Lock()
@@ -86,7 +86,7 @@ func (f *Syncer) growOnce(ctx context.Context, w capacity.Work) (made, failed in
 	for _, n := range w.Create {
 		calls = append(calls, func() { note(n, f.create(ctx, w, n)) })
 	}
-	_ = loop.Each(f.cfg.Log, 4, calls, func(call func()) error { call(); return nil })
+	_ = task.Each(f.cfg.Log, 4, calls, func(_ int, call func()) error { call(); return nil })
 	return made, failed, err
 }
 
@@ -163,7 +163,7 @@ func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold t
 		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf(
 			"%v; give the controller %s; next attempt in %s", err, api.Allow(err, api.ScopePools), hold))
 	case api.ClassUnknown:
-		if loop.Is(err) {
+		if task.Panicked(err) {
 			f.warn(ctx, w.For, "MachineNotMade", fmt.Sprintf("%v; next attempt in %s", err, hold))
 		}
 	}
@@ -198,19 +198,19 @@ func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
 			"failed", w.Unmade)
 		f.replanOrDelete(ctx, w.Unserved, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
 	}
-	pools := loop.Each(f.cfg.Log, 8, w.DeletePools, func(pool int) error {
+	pools := task.Each(f.cfg.Log, 8, w.DeletePools, func(_, pool int) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
 		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcomeOf(err), now) })
 		f.undeleted(ctx, w.Group.Plan, err, func(p api.Pool, _ api.Slot) bool { return p.ID == pool })
 		return f.deleted("pool", pool, w.Group, err)
 	})
-	slots := loop.Each(f.cfg.Log, 8, w.DeleteSlots, func(slot string) error {
+	slots := task.Each(f.cfg.Log, 8, w.DeleteSlots, func(_ int, slot string) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot) })
 		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcomeOf(err), now) })
 		f.undeleted(ctx, w.Group.Plan, err, func(_ api.Pool, s api.Slot) bool { return s.ID == slot })
 		return f.deleted("slot", slot, w.Group, err)
 	})
-	return errors.Join(pools, slots)
+	return errors.Join(cmp.Or(pools...), cmp.Or(slots...))
 }
 
 func (f *Syncer) deleted(what string, id any, of capacity.Group, err error) error {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // List keeps the last list of machines and shares the next list among all callers. It is safe for concurrent use.
@@ -83,7 +85,7 @@ func (l *List[T]) make(ctx context.Context, notBefore time.Time) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	err := Try(l.log, func() error { return l.ask(ctx) })
+	err := task.Try(l.log, func() error { return l.ask(ctx) })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = time.Now()

@@ -1,3 +1,5 @@
+// Package loop runs a decision again and again, in LKE mode and in instance mode: Loop.Run calls a step, which
+// decides and starts work with Loop.Go.
 package loop
 
 import (
@@ -6,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // Loop runs a step repeatedly: after the time that the step returns, or sooner if it is woken. It has the Memory of
@@ -99,15 +101,17 @@ func (l *Loop[Memory]) Go(work func()) {
 }
 
 // Try calls do, and returns its error; a panic becomes an error.
-func (l *Loop[Memory]) Try(do func() error) error { return Try(l.log, do) }
+func (l *Loop[Memory]) Try(do func() error) error { return task.Try(l.log, do) }
 
-// Each calls do for each item, at most limit at once, waits for all, and returns the first error. A panic becomes
-// the error of its item.
-func Each[T any](log *slog.Logger, limit int, items []T, do func(T) error) error {
-	var group errgroup.Group
-	group.SetLimit(limit)
-	for _, item := range items {
-		group.Go(func() error { return Try(log, func() error { return do(item) }) })
+// Every runs do immediately and then at this interval until ctx ends. It logs errors and panics.
+func Every(ctx context.Context, log *slog.Logger, every time.Duration, what string, do func(context.Context) error) {
+	for ctx.Err() == nil {
+		if err := task.Try(log, func() error { return do(ctx) }); err != nil && ctx.Err() == nil {
+			log.Warn("cannot "+what, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(every):
+		}
 	}
-	return group.Wait()
 }

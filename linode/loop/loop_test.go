@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/schemas/task"
 )
 
 // TestWhenAStepIsDue: at the start, when the last step says, and sooner when the loop is woken.
@@ -52,25 +53,6 @@ func TestWhenAStepIsDue(t *testing.T) {
 			t.Errorf("steps (-want +got):\n%s", diff)
 		}
 	})
-}
-
-// TestPanicIsAnErrorOfItsItem, and the other items are done.
-func TestPanicIsAnErrorOfItsItem(t *testing.T) {
-	log := slog.New(slog.DiscardHandler)
-	done := make(chan int, 3)
-	err := Each(log, 1, []int{1, 2, 3}, func(n int) error {
-		if n == 2 {
-			panic("assignment to entry in nil map")
-		}
-		done <- n
-		return nil
-	})
-	if !Is(err) || len(done) != 2 {
-		t.Errorf("%d items were done, and the error is %v", len(done), err)
-	}
-	if err := fmt.Errorf("no bug: %w", errors.ErrUnsupported); Is(err) {
-		t.Errorf("%v is taken for a bug", err)
-	}
 }
 
 // TestWaitingCallersShareOneList, the next comes two seconds after it, and a list of others that comes first will do.
@@ -150,7 +132,7 @@ func TestPanicEndsOnlyItsStep(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := list.Since(t.Context(), time.Now()); !Is(err) {
+		if _, err := list.Since(t.Context(), time.Now()); !task.Panicked(err) {
 			t.Errorf("those who wait for a list get %v", err)
 		}
 		ctx, stop = context.WithTimeout(t.Context(), time.Minute)
