@@ -3,9 +3,11 @@ package examples_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -82,6 +84,35 @@ func TestTests(t *testing.T) {
 			if outcome.Status != testrun.Passed {
 				t.Errorf("%s: %s: %v", name, r.Name, outcome.Diagnostics)
 			}
+		}
+	}
+}
+
+// TestRenovateFindsVersions: the expression of the preset finds versions of the standard tier, and no builds of Enterprise.
+func TestRenovateFindsVersions(t *testing.T) {
+	text, err := os.ReadFile("integrations/renovate.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var preset struct {
+		CustomManagers []struct{ MatchStrings []string }
+	}
+	if err := json.Unmarshal(text, &preset); err != nil {
+		t.Fatal(err)
+	}
+	expression := regexp.MustCompile(preset.CustomManagers[0].MatchStrings[0])
+	for line, want := range map[string]string{
+		`  kubernetes_version = "1.33"`:       "1.33",
+		`kubernetes_version="1.33"`:           "1.33",
+		`kubernetes_version = "v1.31.8+lke1"`: "",
+		`kubernetes_version = var.version`:    "",
+	} {
+		got := ""
+		if match := expression.FindStringSubmatch(line); match != nil {
+			got = match[expression.SubexpIndex("currentValue")]
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }

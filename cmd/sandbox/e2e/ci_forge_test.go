@@ -18,6 +18,8 @@ type Forge struct {
 	ReadOnly bool            `json:"readOnly"` // the token is that of a fork's run
 	Comments []Comment       `json:"comments"`
 	Pulls    map[string]Pull `json:"pulls"` // by number
+	// Opened are the pull requests that a workflow has opened, with what it has sent.
+	Opened []map[string]any `json:"opened"`
 
 	file string
 }
@@ -92,7 +94,10 @@ func (f *Forge) answer(method, path string, query url.Values, fields map[string]
 	}
 	rest := strings.TrimPrefix(path, "repos/acme/fleet/")
 	id := number.FindString(rest)
-	switch method + " " + strings.Replace(rest, id, "N", 1) {
+	if id != "" {
+		rest = strings.Replace(rest, id, "N", 1)
+	}
+	switch method + " " + rest {
 	case "GET issues/N/comments":
 		return f.comments(id, query.Get("per_page")), nil
 	case "POST issues/N/comments":
@@ -106,6 +111,11 @@ func (f *Forge) answer(method, path string, query url.Values, fields map[string]
 				return []any{f.Comments[i]}, nil
 			}
 		}
+	case "GET pulls":
+		return []any{f.Opened}, nil
+	case "POST pulls":
+		f.Opened = append(f.Opened, fields)
+		return []any{fields}, nil
 	case "GET pulls/N":
 		if pull, ok := f.Pulls[id]; ok {
 			return []any{pull}, nil

@@ -227,7 +227,7 @@ func (j *job) step(s *scope, step Step) (map[string]any, error) {
 			return nil, fmt.Errorf("input %s: %w", key, err)
 		}
 	}
-	name, _, _ := strings.Cut(step.Uses, "@")
+	name, _, _ := strings.Cut(strings.TrimPrefix(step.Uses, "https://github.com/"), "@")
 	switch name {
 	case "actions/checkout":
 		return nil, clone(j.workspace, j.Origin, j.Ref, cmp.Or(with["fetch-depth"], "1"))

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,7 +39,7 @@ func TestWhatGitHubRuns(t *testing.T) {
 		{event: mergeQueue, starts: "lkeplan.yml"},
 		{event: mergeQueue, refused: true, starts: "lkeplan.yml", fails: true},
 		{event: mergeQueue, refused: true, label: "head", starts: "lkeplan.yml"},
-		{event: scheduled, starts: "snapshot.yml"},
+		{event: scheduled, starts: "catalog.yml snapshot.yml"},
 		{event: merged, starts: "apply.yml"},
 	}
 	for _, tt := range tests {
@@ -57,17 +58,16 @@ func TestWhatGitHubRuns(t *testing.T) {
 			}
 			tr.label(tt.label)
 			var starts []string
-			for name, file := range map[string]string{"lkeplan.yml": check, "apply.yml": workflows + "apply.yml",
-				"snapshot.yml": workflows + "snapshot.yml"} {
+			for _, file := range []string{workflows + "apply.yml", workflows + "catalog.yml", check, workflows + "snapshot.yml"} {
 				w, err := ReadWorkflow(file)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if _, on := w.On[tr.runner.GitHub["event_name"].(string)]; on {
-					starts = append(starts, name)
+					starts = append(starts, strings.Replace(filepath.Base(file), "github.yml", "lkeplan.yml", 1))
 				}
 			}
-			if diff := cmp.Diff([]string{tt.starts}, starts); diff != "" {
+			if diff := cmp.Diff(tt.starts, strings.Join(starts, " ")); diff != "" {
 				t.Fatalf("workflows (-want +got):\n%s", diff)
 			}
 			if tt.starts != "lkeplan.yml" {
@@ -91,11 +91,43 @@ func TestWhatGitHubRuns(t *testing.T) {
 	}
 }
 
+// TestGiteaChecksPullRequests runs the example for Gitea, which sets GitHub's variables, but checks out the head of a pull
+// request instead of a merge.
+func TestGiteaChecksPullRequests(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	w, err := ReadWorkflow("../../../examples/integrations/gitea.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, refused := range []bool{false, true} {
+		content := clusterFile("prod", "336h")
+		if refused {
+			content, _, _ = strings.Cut(content, "\npool")
+		}
+		tr.write("clusters/prod/main.lke.hcl", content)
+		tr.propose(branch)
+		tr.runner.Ref = "refs/pull/7/head"
+		tr.git("-C", tr.repo, "push", "--quiet", "--force", tr.origin, "HEAD:"+tr.runner.Ref)
+		maps.Copy(tr.runner.GitHub, map[string]any{"ref": tr.runner.Ref, "sha": tr.git("-C", tr.repo, "rev-parse", "HEAD")})
+		res, err := tr.runner.Job(w, "lkeplan")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.harmless(res)
+		if refused {
+			tr.contains(tr.fails("lkeplan diff --recursive --affected .", res).Log, "max_deleted_pools")
+		} else {
+			tr.contains(tr.passes(res).Log, "replaces nodes of 1 pool", `"720h" → "336h"`)
+		}
+	}
+}
+
 // TestTheCheckCanBeRequired: one job has the name of the check, nothing skips it, and it needs nothing
 // that the run of a fork does not get.
 func TestTheCheckCanBeRequired(t *testing.T) {
 	names := []string{}
-	for _, file := range []string{check, workflows + "apply.yml", workflows + "snapshot.yml"} {
+	for _, file := range []string{check, workflows + "apply.yml", workflows + "snapshot.yml", workflows + "catalog.yml"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

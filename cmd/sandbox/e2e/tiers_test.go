@@ -91,6 +91,8 @@ var tests = map[string][]tiered{
 			shows: "limits hold while the real Karpenter asks faster than machines come and the controller is killed"},
 		{name: "TestNoCommitBypassesTheGuards",
 			shows: "the real Karpenter replaces no node for commits that guards hold or the compiler refuses"},
+		{name: "TestGiteaChecksPullRequests",
+			shows: "no sandbox: the scripts of the CI examples, run as they are"},
 		{name: "TestGuardsCannotBeDisabled",
 			shows: "edits of the stored record and of the NodePlan through a real API server do not lift guards"},
 		{name: "TestRevisionWithNodesThatNeverJoinIsRolledBack",

@@ -11,10 +11,11 @@ import (
 // deployment is a repository whose workflows are run for the cluster of a
 // sandbox.
 type deployment struct {
-	t      *testing.T
-	repo   string
-	origin string
-	runner *Runner
+	t                  *testing.T
+	repo               string
+	origin             string
+	kubeconfig, linode string
+	runner             *Runner
 }
 
 func newDeployment(t *testing.T, s *sandbox) *deployment {
@@ -23,7 +24,7 @@ func newDeployment(t *testing.T, s *sandbox) *deployment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &deployment{t: t, repo: t.TempDir(), origin: t.TempDir()}
+	d := &deployment{t: t, repo: t.TempDir(), origin: t.TempDir(), kubeconfig: s.env["KUBECONFIG"], linode: s.env["LINODE_URL"]}
 	d.runner = &Runner{
 		Dir: t.TempDir(), Origin: d.origin, Ref: "refs/heads/main", Path: t.TempDir(),
 		GitHub: map[string]any{"event_name": "push", "repository": "acme/fleet", "event": map[string]any{
@@ -137,6 +138,68 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	mustContain(t, d.job(workflows+"apply.yml", "apply", "").Log, "1 deleted")
 	if left := s.pools(); len(left) > 0 {
 		t.Errorf("pools %q are left", left)
+	}
+	d.refreshCatalogue()
+	d.atlantis()
+}
+
+// refreshCatalogue runs the workflow that proposes the catalogue three times: it opens a pull request, leaves an open
+// one as it is, and does nothing if nothing has changed.
+func (d *deployment) refreshCatalogue() {
+	d.t.Helper()
+	forge := filepath.Join(d.runner.Dir, "forge.json")
+	if _, err := NewForge(forge); err != nil {
+		d.t.Fatal(err)
+	}
+	d.runner.Env = append(d.runner.Env, "FORGE="+forge, "LINODE_URL="+d.linode)
+	d.runner.GitHub["token"] = "t"
+	for _, branch := range []string{"main", "main", "lkeplan-catalog"} {
+		d.runner.Ref = "refs/heads/" + branch
+		d.job(workflows+"catalog.yml", "catalog", "")
+	}
+	f, err := OpenForge(forge)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if len(f.Opened) != 1 || f.Opened[0]["base"] != "main" || f.Opened[0]["head"] != "lkeplan-catalog" {
+		d.t.Errorf("opened %v, want one pull request", f.Opened)
+	}
+	git(d.t, d.origin, "cat-file", "-e", "lkeplan-catalog:lkeplan.catalog")
+	d.runner.Ref = "refs/heads/main"
+}
+
+// atlantis runs the steps of the example for Atlantis in the directory of the cluster, as Atlantis does.
+func (d *deployment) atlantis() {
+	d.t.Helper()
+	type stage struct {
+		Steps []struct {
+			Run string `json:"run"`
+		} `json:"steps"`
+	}
+	var config struct {
+		Workflows map[string]map[string]stage `json:"workflows"`
+	}
+	if err := readCI("../../../examples/integrations/repos.yaml", &config); err != nil {
+		d.t.Fatal(err)
+	}
+	git(d.t, d.repo, "checkout", "--quiet", "main")
+	d.push(pooled(d.t, "", "web"), "refs/heads/main")
+	for _, name := range []string{"plan", "apply"} {
+		stage := config.Workflows["lkeplan"][name]
+		if len(stage.Steps) == 0 {
+			d.t.Fatalf("the workflow has no steps to %s", name)
+		}
+		for _, step := range stage.Steps {
+			env := []string{"PATH=" + filepath.Dir(bin(d.t, "lkeplan")) + ":" + os.Getenv("PATH"), "HOME=" + d.runner.Dir,
+				"KUBECONFIG=" + d.kubeconfig, "PLANFILE=" + filepath.Join(d.runner.Dir, "prod.tfplan")}
+			log, code, err := bash(filepath.Join(d.repo, "clusters/prod"), env, "-u", step.Run)
+			if err != nil || code != 0 {
+				d.t.Fatalf("%s exits with %d: %v\n%s", step.Run, code, err, log)
+			}
+			if name == "apply" {
+				mustContain(d.t, log, "applied")
+			}
+		}
 	}
 }
 
