@@ -55,6 +55,9 @@ type LiveOptions struct {
 	Market *catalog.Catalog
 	// Turn limits how many simulations run at a time; nil for no limit.
 	Turn Turn
+	// Settled plans as if Karpenter moved no node. Such a plan must not be applied: it shows whether guards refuse a plan only
+	// because it is unknown which nodes move.
+	Settled bool
 	// By is the applied revision, which is recorded on the objects whose nodes it rolls; the zero Revision if unknown.
 	By manifest.RolledBy
 }
@@ -133,7 +136,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Others = undeclaredPools(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
-		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn, opts.Market == nil && changesCatalog(opts.Base, head)}, notes)
+		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn, opts.Market == nil && changesCatalog(opts.Base, head), opts.Settled}, notes)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -209,6 +212,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		if p, err = plan.Diff(ctx, before, after); err != nil {
 			return p, err
 		}
+		p.Joining = after.Moves.Joining
 		if why := after.Moves.Unknown; why != "" && len(p.Summary().Removable) > 0 {
 			notes = append(notes, "Which nodes Karpenter removes or replaces because other capacity is cheaper or has room is unknown: "+why+".")
 		}

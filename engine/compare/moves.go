@@ -52,6 +52,7 @@ type simulated struct {
 	prices   *catalog.Catalog
 	turn     Turn
 	repriced bool // the prices are of a catalogue that the change alters, so that they could hide what moves
+	settled  bool // no node moves
 }
 
 // Turn waits until disruption can be simulated, and returns what ends the simulation; nil never waits. The controller limits the
@@ -80,6 +81,9 @@ func tooLarge(pods, nodes int) string {
 
 // movesOf simulates which nodes Karpenter moves only after a plan.
 func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by simulated, now time.Time) (plan.Moves, error) {
+	if by.settled {
+		return plan.Moves{Known: true}, nil
+	}
 	if by.turn != nil {
 		done, err := by.turn(ctx)
 		if err != nil {
@@ -113,7 +117,8 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 		err = missingTemplate(live.Templates, slices.Concat(before, after))
 	}
 	if err != nil {
-		return plan.Moves{Unknown: err.Error()}, nil
+		waits, _ := errors.AsType[joining](err)
+		return plan.Moves{Unknown: err.Error(), Joining: waits}, nil
 	}
 	if why := tooLarge(len(live.Pods), len(live.Nodes)); why != "" {
 		return plan.Moves{Unknown: why}, nil
@@ -144,6 +149,11 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 	return found, nil
 }
 
+// joining are NodeClaims without a machine, which they get in a few seconds. Until then it is unknown what runs on them.
+type joining []string
+
+func (j joining) Error() string { return fmt.Sprintf("NodeClaim %s has no machine yet", j[0]) }
+
 // live is the cluster as the simulation reads it: the same from a snapshot as from the cluster that it was taken of.
 func (w Whole) live(by simulated, nodes []plan.Node, objects []client.Object) (simulate.Live, error) {
 	claims, byNode := make([]*karpv1.NodeClaim, len(nodes)), map[string]*karpv1.NodeClaim{}
@@ -171,15 +181,19 @@ func (w Whole) live(by simulated, nodes []plan.Node, objects []client.Object) (s
 	}
 	live := shapes.Cluster(byNode)
 	live.Region, live.Tier, live.Catalog = region, tier, by.prices
+	var waits joining
 	for i, n := range nodes {
 		switch claim := claims[i]; {
 		case n.Node != "" || n.Deleting:
 		case claim.Status.NodeName == "":
-			return simulate.Live{}, fmt.Errorf("NodeClaim %s has no machine yet", n.Name)
+			waits = append(waits, n.Name)
 		default: // it has no Node yet
 			claim.Status.NodeName = ""
 			live.Nodes = slices.DeleteFunc(live.Nodes, func(node *corev1.Node) bool { return node.Name == n.Name })
 		}
+	}
+	if waits != nil {
+		return simulate.Live{}, waits
 	}
 	return live, nil
 }

@@ -10,16 +10,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestHistoryKeepsApprovals: also when the revision is reconciled again, with
@@ -369,4 +375,81 @@ func TestNodePlanIsReadWithoutCache(t *testing.T) {
 	if err := r.Get(t.Context(), client.ObjectKeyFromObject(now), after); err != nil || len(after.Status.Conditions) > 0 {
 		t.Errorf("%v; a suspended NodePlan has the conditions %v", err, after.Status.Conditions)
 	}
+}
+
+// TestPlansWaitForMachines: what is unknown only until new nodes have machines needs no approval, for five minutes. Nothing is
+// applied meanwhile.
+func TestPlansWaitForMachines(t *testing.T) {
+	const guards = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nguards {\n  max_rolled_nodes = 0\n  max_deleted_pools = 0\n}\nnode_class \"c\" {}\n"
+	const web = "pool \"web\" {\n  node_class = node_class.c\n  requirements = { class = \"dedicated\", cpu = 4 }\n}\n"
+	const cheap = "pool \"cheap\" {\n  node_class = node_class.c\n  requirements = { class = \"standard\", cpu = between(1, 4) }\n  weight = 50\n}\n"
+	const batch = "pool \"batch\" {\n  node_class = node_class.c\n  requirements = { class = \"dedicated\", cpu = 8 }\n}\n"
+	const waits, asks = meta.ProgressingReason, lkeplanv1alpha1.ReasonGuarded
+	for name, tt := range map[string]struct {
+		base, head string
+		change     func(w *world, np *lkeplanv1alpha1.NodePlan) // before the last reconciliation
+		want       string
+	}{
+		"for some seconds":   {web, web + cheap, nil, waits},
+		"again, a bit later": {web, web + cheap, func(w *world, np *lkeplanv1alpha1.NodePlan) { w.reconcile(np) }, waits},
+		"for five minutes": {web, web + cheap, func(w *world, np *lkeplanv1alpha1.NodePlan) {
+			w.reconcile(np)
+			w.worker.Now = func() time.Time { return time.Now().Add(longestJoining + time.Second) }
+		}, asks},
+		"after five minutes": {web, web + cheap, func(w *world, np *lkeplanv1alpha1.NodePlan) {
+			w.reconcile(np)
+			w.worker.Now = func() time.Time { return time.Now().Add(longestJoining + time.Second) }
+			w.reconcile(np)
+		}, asks},
+		"until the machine exists": {web, web + cheap, func(w *world, np *lkeplanv1alpha1.NodePlan) {
+			w.reconcile(np)
+			w.claims[0].Status.ProviderID = "linode://1"
+		}, lkeplanv1alpha1.ReasonSucceeded},
+		"and another guard refuses it": {web + batch, web + cheap, nil, asks},
+		"and nodes are replaced":       {web, strings.Replace(web, "cpu = 4 }", "cpu = 4 }\n  labels = { l = \"x\" }", 1) + cheap, nil, asks},
+		"unknown for another reason": {web, web + cheap, func(w *world, _ *lkeplanv1alpha1.NodePlan) {
+			w.worker.Cache = withoutPods{w.worker.Cache}
+		}, asks},
+		"only a plan": {web, web + cheap, func(_ *world, np *lkeplanv1alpha1.NodePlan) { np.Spec.Mode = lkeplanv1alpha1.ModePlanOnly }, waits},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			np := w.plan("fleet", "a", "fleet")
+			w.commit(map[string]string{"a": guards + tt.base})
+			w.reconcile(np)
+			pool, err := manifest.As[karpv1.NodePool](w.objects[manifest.Key{Kind: "NodePool", Name: "web"}])
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.claims = []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{karpv1.NodePoolLabelKey: "web"},
+				Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: pool.Hash(), karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion}}}}
+			w.claims[0].Spec.NodeClassRef = pool.Spec.Template.Spec.NodeClassRef
+			w.claims[0].StatusConditions().SetUnknown(karpv1.ConditionTypeLaunched)
+			w.commit(map[string]string{"a": guards + tt.head})
+			if tt.change != nil {
+				tt.change(w, np)
+			}
+			written, history := w.written, len(np.Status.History)
+			o := w.reconcile(np)
+			if o.reason != tt.want || o.waitUntil.IsZero() == (tt.want == waits) {
+				t.Errorf("%s until %s: %s", o.reason, o.waitUntil, o.message)
+			}
+			if applied := w.written > written; applied != (tt.want == lkeplanv1alpha1.ReasonSucceeded) {
+				t.Errorf("applied: %t", applied)
+			}
+			if tt.want == waits && (len(np.Status.History) != history || len(np.Status.Guards) > 0) {
+				t.Errorf("the history is %+v, and the guards are %+v", np.Status.History, np.Status.Guards)
+			}
+		})
+	}
+}
+
+// withoutPods is a cache whose account may not list pods.
+type withoutPods struct{ client.Reader }
+
+func (c withoutPods) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, pods := list.(*corev1.PodList); pods {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
+	}
+	return c.Reader.List(ctx, list, opts...)
 }

@@ -48,6 +48,7 @@ type candidate struct {
 	base     compiled     // what was last applied
 	cluster  Cluster      // as the account of the NodePlan
 	deleting bool         // the NodePlan is being deleted, with everything that it applied
+	settled  bool         // it is compared as if Karpenter moved no node, and not applied
 	// othersDeclare caches what other NodePlans declare at this revision.
 	othersDeclare map[client.ObjectKey]declaration
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -296,11 +297,16 @@ func TestURLDoesNotProveRelease(t *testing.T) {
 func TestFirstRevisionKeepsNodesOfOthers(t *testing.T) {
 	const cluster = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n"
 	const adopts = cluster + "import {\n  to = node_class.c\n  id = \"c\"\n}\nnode_class \"c\" {\n"
-	for name, tt := range map[string]struct{ text, reason, says string }{
-		"a class with its values":   {adopts + "}\n", lkeplanv1alpha1.ReasonSucceeded, ""},
-		"a class with other values": {adopts + "  disk_encryption = \"enabled\"\n}\n", lkeplanv1alpha1.ReasonConflict, "with other values"},
+	for name, tt := range map[string]struct {
+		text, reason, says string
+		readable           bool // the pods
+	}{
+		"a class with its values":   {adopts + "}\n", lkeplanv1alpha1.ReasonSucceeded, "", true},
+		"a class with other values": {adopts + "  disk_encryption = \"enabled\"\n}\n", lkeplanv1alpha1.ReasonConflict, "with other values", true},
+		"an overlay while a node joins": {cluster + "node_class \"t\" {}\noverlay \"cheap\" {\n  requirements = { cpu = 16 }\n  price = \"0.0001\"\n}\n",
+			meta.ProgressingReason, "waits until the machines of new nodes exist", true},
 		"an overlay": {cluster + "node_class \"t\" {}\noverlay \"cheap\" {\n  requirements = { cpu = 16 }\n  price = \"0.0001\"\n}\n",
-			lkeplanv1alpha1.ReasonGuarded, "This is the first revision, and it affects, or may affect, nodes of pools that it does not declare: NodePool web"},
+			lkeplanv1alpha1.ReasonGuarded, "This is the first revision, and it affects, or may affect, nodes of pools that it does not declare: NodePool web", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -321,6 +327,9 @@ func TestFirstRevisionKeepsNodesOfOthers(t *testing.T) {
 				w.put(stored)
 			}
 			w.claims = []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}}
+			if !tt.readable {
+				w.worker.Cache = withoutPods{w.worker.Cache}
+			}
 			np := w.plan("tenant", "b", "mine")
 			w.commit(map[string]string{"b": tt.text})
 			if o := w.reconcile(np); o.reason != tt.reason || !strings.Contains(o.message, tt.says) {

@@ -157,6 +157,9 @@ const maxHistory = 5
 // entry keeps its approval, even if the last attempt did not finish. Of too many entries, the oldest
 // without an approval goes, because reverted edits would soon hide who has approved what.
 func addHistory(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
+	if o.reason == meta.ProgressingReason && o.approval == nil {
+		return // nothing is decided about the revision yet
+	}
 	entry := lkeplanv1alpha1.HistoryEntry{
 		Revision: np.Status.LastAttemptedRevision, Status: o.reason, Approval: o.approval,
 		Time: metav1.NewTime(now.UTC().Truncate(time.Second)),

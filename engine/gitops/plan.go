@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,8 +74,8 @@ func (w *Worker) compare(ctx context.Context, rev *candidate, part func(config.O
 		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },
-		Turn:   w.Turn,
-		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.cause},
+		Turn:   w.Turn, Settled: rev.settled,
+		By: manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.cause},
 	})
 	if err != nil {
 		return judged{}, err
@@ -264,6 +266,46 @@ func dropApproval(np *lkeplanv1alpha1.NodePlan, revision, digest string) string 
 	}
 	np.Status.Approval = nil
 	return fmt.Sprintf("The approval by %s is removed, because this revision replaces the approved plan.", a.By)
+}
+
+// joiningInterval is how often a plan is evaluated again while new nodes get their machines, and longestJoining how long
+// it waits for them.
+const (
+	joiningInterval = 5 * time.Second
+	longestJoining  = 5 * time.Minute
+)
+
+// awaitsMachines ends the reconciliation of a plan that guards refuse only because new nodes have no machine yet, so that it
+// is unknown which nodes Karpenter moves. That needs no approval, unless it takes too long or one was asked for already.
+func (w *Worker) awaitsMachines(ctx context.Context, rev *candidate, p judged) error {
+	was, ready := rev.np.Status, conditions.Get(rev.np, meta.ReadyCondition)
+	message := fmt.Sprintf("revision %s waits until the machines of new nodes exist: until then, it is unknown which nodes Karpenter moves "+
+		"because of the revision", rev.Revision)
+	began := w.Now()
+	if ready != nil && ready.Reason == meta.ProgressingReason && ready.Message == message {
+		began = ready.LastTransitionTime.Time
+	}
+	asked := was.Plan != nil && was.Plan.Revision == rev.Revision &&
+		slices.ContainsFunc(was.Guards, func(g lkeplanv1alpha1.GuardStatus) bool { return g.Status == string(plan.Blocked) })
+	if !p.Plan.Refused() || len(p.Plan.Joining) == 0 || asked || w.Now().Sub(began) >= longestJoining {
+		return nil
+	}
+	settled := *rev
+	settled.settled = true
+	q, err := w.compare(ctx, &settled, nil)
+	if err == nil {
+		err = w.judge(ctx, &settled, &q)
+	}
+	if err != nil {
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
+	}
+	given, digest := rev.approval(p.digest)
+	if plan.LiftByApproval(given, &q.Plan, digest, w.Now()); q.Plan.Refused() {
+		return nil
+	}
+	o := done(meta.ProgressingReason, "%s", message)
+	o.inProgress, o.waitUntil = true, w.Now().Add(joiningInterval)
+	return stop{o}
 }
 
 // awaitsApproval ends the reconciliation of a plan that guards refuse.

@@ -352,6 +352,9 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 		return err
 	}
 	why := plan.LiftByApproval(np.Status.Approval, &p.Plan, p.digest, w.Now())
+	if err := w.awaitsMachines(ctx, rev, p); err != nil {
+		return err
+	}
 	writePlan(np, p.Plan, rev.Revision, p.digest)
 	if p.Plan.Refused() {
 		o := stalled(lkeplanv1alpha1.ReasonGuarded, "the NodePlan is being deleted, and the deletion of its objects waits "+

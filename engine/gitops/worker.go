@@ -195,6 +195,9 @@ func (w *Worker) planAndApply(ctx context.Context, fetched revision, vars Variab
 	before := rev.np.Status.DeepCopy()
 	given, digest := rev.approval(p.digest)
 	why := plan.LiftByApproval(given, &p.Plan, digest, w.Now())
+	if err := w.awaitsMachines(ctx, rev, p); err != nil {
+		return outcome{}, err
+	}
 	if dropped := dropApproval(rev.np, rev.Revision, p.digest); dropped != "" {
 		p.stays = append(p.stays, dropped)
 	}

@@ -36,6 +36,8 @@ type Moves struct {
 	Nodes []Move // by pool and name
 	// Unknown is why it is not known, as a sentence without a period; "" if no cluster was read.
 	Unknown string
+	// Joining are the NodeClaims without a machine because of which it is not known yet; nil if it has another reason.
+	Joining []string
 	// Overlays are the NodeOverlays of the cluster.
 	Overlays []*v1alpha1.NodeOverlay
 }

@@ -78,6 +78,8 @@ type Plan struct {
 	// Waves reports that nodes are replaced in waves, which hold only nodes that differ from their pool, and not
 	// those that Karpenter moves because other capacity is cheaper or has room.
 	Waves bool `json:"waves,omitempty"`
+	// Joining are the NodeClaims without a machine because of which it is not known yet which nodes Karpenter moves.
+	Joining []string `json:"-"`
 	// Catalog names the price catalogue; "" for the built-in one.
 	Catalog string `json:"catalog,omitempty"`
 	// Rolling are the pools whose nodes do not match the live objects yet, by name; none if no cluster was read.
