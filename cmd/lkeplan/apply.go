@@ -23,7 +23,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
-	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/text"
@@ -166,7 +165,7 @@ func (a *application) directory(ctx context.Context) error {
 
 // saved carries out a plan that was saved.
 func (a *application) saved(ctx context.Context, name string) error {
-	saved, err := revision.SavedPlan(name)
+	saved, err := compare.ReadSavedPlan(name)
 	if err != nil {
 		return err
 	}

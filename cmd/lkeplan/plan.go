@@ -16,7 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
-	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
@@ -172,7 +171,7 @@ The command reads no cluster.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    flags.Arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			saved, err := revision.SavedPlan(args[0])
+			saved, err := compare.ReadSavedPlan(args[0])
 			if err != nil {
 				return err
 			}

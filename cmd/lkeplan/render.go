@@ -121,7 +121,7 @@ func (r *rendering) several(ctx context.Context, args []string) error {
 		return errors.New("several directories need -o dir --out-dir DIR, which writes each to its own directory: the objects " +
 			"of two clusters in one stream would be applied to one cluster")
 	}
-	members, err := r.some.Members(ctx, r.src, args, nil)
+	members, err := revision.Members(ctx, r.src, revision.Selection{Arguments: args, Recursive: r.some.Recursive})
 	if err != nil {
 		return err
 	}

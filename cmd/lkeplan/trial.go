@@ -15,7 +15,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/revision"
-	gitsource "github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/engine/testrun"
 )
 
@@ -102,8 +101,7 @@ func filterRuns(runs []config.Run, texts []string) ([]config.Run, error) {
 func commitOf(env *flags.Env, dir string, work fs.FS) func(context.Context, string, string, compile.Options) (
 	compile.Result, hcl.Diagnostics, error) {
 	return func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error) {
-		from := revision.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv,
-			Edited: func(head gitsource.Revision) (bool, error) { return revision.Edited(ctx, head, work, opts) }}
+		from := revision.Git{Dir: dir, Ref: ref, Cluster: cluster, Work: work, Getenv: env.Getenv}
 		commit, err := from.Compile(ctx, opts)
 		if err == nil && commit.Missing {
 			err = fmt.Errorf("%s does not have the directory", commit.Revision())

@@ -73,7 +73,7 @@ their subdirectories. It skips directories without a cluster block.`,
 				return fmt.Errorf("--pods and --workloads are for one directory, not %d: name one", len(args))
 			}
 			if some.Several(args) {
-				members, err := some.Members(cmd.Context(), src, args, nil)
+				members, err := revision.Members(cmd.Context(), src, revision.Selection{Arguments: args, Recursive: some.Recursive})
 				if err != nil {
 					return err
 				}

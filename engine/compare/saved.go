@@ -11,6 +11,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
@@ -52,6 +53,9 @@ func (s Saved) Write(w io.Writer) error {
 	enc.SetEscapeHTML(false)
 	return enc.Encode(s)
 }
+
+// ReadSavedPlan reads a plan that was saved to a file.
+func ReadSavedPlan(name string) (Saved, error) { return files.Read("plan", name, ReadSaved) }
 
 // ReadSaved reads what Write has written. A member that this version does not know is an error: it could be something
 // that an apply must respect.

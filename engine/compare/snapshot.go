@@ -25,6 +25,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
@@ -115,6 +116,19 @@ func (s *Snapshot) place() {
 // Write writes the snapshot. Equal snapshots give equal bytes.
 func (s Snapshot) Write(w io.Writer) error {
 	return diag.IndentedJSON(w, s, " ")
+}
+
+// ReadSavedSnapshot reads a snapshot from a file. A snapshot from the future, beyond a small difference of clocks, is an
+// error, because its age is unknown.
+func ReadSavedSnapshot(name string, now time.Time) (Snapshot, error) {
+	return files.Read("snapshot", name, func(r io.Reader) (Snapshot, error) {
+		s, err := ReadSnapshot(r)
+		if err == nil && s.Taken.After(now.Add(time.Hour)) {
+			err = fmt.Errorf("it was taken on %s, but now it is %s: correct the clock, or take it again",
+				s.Taken.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		}
+		return s, err
+	})
 }
 
 // ReadSnapshot reads what Write has written.

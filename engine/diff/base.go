@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -22,7 +23,7 @@ func (d *Comparison) compileBase(
 ) (against, rules plan.Revision, err error) {
 	switch kind, name, _ := strings.Cut(d.Base, ":"); kind {
 	case "plan":
-		saved, err := revision.SavedPlan(name)
+		saved, err := compare.ReadSavedPlan(name)
 		if err != nil {
 			return against, rules, err
 		}
@@ -70,7 +71,7 @@ func (d *Comparison) configuration(
 ) (compiled compile.Result, against, rules plan.Revision, err error) {
 	kind, name, _ := strings.Cut(text, ":")
 	if kind == "dir" {
-		fsys, dirOpts, err := d.Source.Open(ctx, name, programRelease())
+		fsys, dirOpts, err := d.Source.Open(ctx, name)
 		if err != nil {
 			return compiled, against, rules, err
 		}
@@ -79,9 +80,7 @@ func (d *Comparison) configuration(
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, rules, d.checkBase(compiled, diags, name)
 	}
 	from := revision.Git{
-		Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Directory: c.Head.Directory, Getenv: d.Getenv,
-		Edited: func(head source.Revision) (bool, error) { return revision.Edited(ctx, head, c.work, opts) },
-		Stays:  func(dir string) bool { return revision.HasCluster(c.work, dir) },
+		Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Directory: c.Head.Directory, Work: c.work, Getenv: d.Getenv,
 	}
 	if d.member != nil {
 		from.At, from.Below = d.member.Base, d.member.Below

@@ -11,7 +11,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -88,7 +87,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 		return d.Consolidating(Tied(live.view, live.cluster, c.Head, other)), plan.Revision{Kind: "live", Ref: live.cluster.Place()}, nil
 	case "snapshot":
 		name = d.snapshotFile(name)
-		snapshot, err := revision.SavedSnapshot(name, time.Now())
+		snapshot, err := compare.ReadSavedSnapshot(name, time.Now())
 		if err != nil {
 			return nil, plan.Revision{}, err
 		}

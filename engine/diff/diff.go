@@ -215,7 +215,7 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 		if d.member.Gone {
 			return opts, nil
 		}
-	} else if fsys, opts, err = d.Source.Open(ctx, d.Dir(), programRelease()); err != nil {
+	} else if fsys, opts, err = d.Source.Open(ctx, d.Dir()); err != nil {
 		return opts, err
 	}
 	c.work = fsys
@@ -275,9 +275,6 @@ func (d *Comparison) Now() time.Time {
 	}
 	return d.At
 }
-
-// programRelease is that of this program, for required_version.
-func programRelease() string { return compile.Release(compile.Version()) }
 
 // Dir returns the directory that is compared.
 func (d *Comparison) Dir() string {

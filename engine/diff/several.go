@@ -11,7 +11,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/revision"
-	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/task"
 )
@@ -33,25 +32,16 @@ type Selection struct {
 // Several reports whether several directories are accepted, even if only one is found.
 func (s Selection) Several(dirs []string) bool { return s.Recursive || s.Affected || len(dirs) > 1 }
 
-// Members finds the directories: in the working tree and, if base is given, in the commit where the change starts.
-func (s Selection) Members(ctx context.Context, from revision.Options, dirs []string, base revision.FindBase) ([]revision.Member, error) {
-	return revision.Members(ctx, from, programRelease(), revision.Selection{Arguments: dirs, Recursive: s.Recursive}, base)
-}
-
 // Several compares several directories. It returns the result of each in their order, and the directories that the
 // change does not affect. Prepare sets where each reports its diagnostics; the comparisons run at the same time.
 func (d *Comparison) Several(ctx context.Context, s Selection, prepare func(*Branch)) (all []*Branch, unreached []string, err error) {
 	if err := d.suits(s); err != nil {
 		return nil, nil, err
 	}
-	var begin revision.FindBase
-	if _, name, _ := strings.Cut(d.Base, ":"); d.InGit() {
-		begin = func(dir string, edited func(source.Revision) (bool, error)) (*source.Revision, error) {
-			rev, err := revision.Git{Dir: dir, Ref: name, Getenv: d.Getenv, Edited: edited}.Open(ctx)
-			return &rev, err
-		}
-	}
-	members, err := s.Members(ctx, d.Source, d.Dirs, begin)
+	_, ref, _ := strings.Cut(d.Base, ":")
+	members, err := revision.Members(ctx, d.Source, revision.Selection{
+		Arguments: d.Dirs, Recursive: s.Recursive, Compare: d.InGit(), Ref: ref, Getenv: d.Getenv,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-// Package files replaces, creates and appends to files on disk. It also defines the error of a file
+// Package files reads, replaces, creates and appends to files on disk. It also defines the error of a file
 // that cannot be read as Git stores it.
 //
 // Replacing a regular file is atomic: a reader gets either the old bytes or the new ones. Links, pipes and
@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,19 @@ import (
 	"strings"
 	"syscall"
 )
+
+// Read reads a file; what describes it in errors.
+func Read[T any](what, name string, from func(io.Reader) (T, error)) (value T, err error) {
+	file, err := os.Open(name)
+	if err == nil {
+		defer file.Close()
+		value, err = from(file)
+	}
+	if err != nil {
+		return value, fmt.Errorf("%s %s: %w", what, name, Cause(err))
+	}
+	return value, nil
+}
 
 // Replace writes a file. If a regular file exists, it is replaced and keeps its mode. The bytes are first
 // written next to it. A file that is mounted, or whose directory cannot be written, is written in place.

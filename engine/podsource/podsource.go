@@ -23,7 +23,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/manifests"
-	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
@@ -174,7 +173,7 @@ func (s *Sources) cluster(ctx context.Context, access kube.Access, p *Pods) erro
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those that %s has now.", cluster.Place())), set.Notes...)
 	case len(snapshots) > 0:
 		file := snapshots[0]
-		snapshot, err := revision.SavedSnapshot(file, time.Now())
+		snapshot, err := compare.ReadSavedSnapshot(file, time.Now())
 		if err != nil {
 			return err
 		}

@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/source"
 )
@@ -28,14 +23,10 @@ type Git struct {
 	// Cluster is the name of the directory's cluster: if the commit has another directory for it
 	// instead of this one, the directory has been renamed.
 	Cluster string
-	// Directory is the name of the directory among those of its cluster. Stays reports whether the
-	// working tree still has another directory, which has then not been renamed; nil for none.
+	// Directory is the name of the directory among those of its cluster.
 	Directory string
-	Stays     func(dir string) bool
+	Work      fs.FS               // the working tree of the repository
 	Getenv    func(string) string // of the process: CI systems report there where a change goes
-	// Edited reports whether the files that the directory is compiled from differ between the
-	// working tree and HEAD.
-	Edited func(head source.Revision) (bool, error)
 	// At is the commit if it has been opened for several directories, and Below is the directory
 	// in it.
 	At    *source.Revision
@@ -77,7 +68,7 @@ func joinSentences(parts ...string) string {
 // error contains what to type. If the base of the change does not compile, it compiles the last commit before it that
 // does.
 func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) {
-	rev, err := g.Open(ctx)
+	rev, err := g.open(ctx, opts)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -152,50 +143,37 @@ func readValues(rev source.Revision, named []config.File) (files []config.File, 
 	return files, lacks, nil
 }
 
-// Open opens the commit, for several directories of its repository.
-func (g Git) Open(ctx context.Context) (rev source.Revision, err error) {
+// open opens the commit.
+func (g Git) open(ctx context.Context, opts compile.Options) (rev source.Revision, err error) {
 	if g.At != nil {
 		rev = *g.At
 		rev.Dir = g.Below
 		return rev, nil
 	}
-	s, err := source.Open(ctx, g.Dir, g.Getenv)
-	switch {
-	case errors.Is(err, source.ErrNoRepository):
-		return rev, fmt.Errorf("%w: %s is in no repository; select a base with --base dir:PATH", err, g.Dir)
-	case err != nil:
-		return rev, err
-	case g.Ref == "":
-		return s.Base(g.Edited)
-	}
-	return s.At(g.Ref)
-}
-
-// SavedPlan reads a plan that was saved to a file.
-func SavedPlan(name string) (compare.Saved, error) { return readFile("plan", name, compare.ReadSaved) }
-
-// SavedSnapshot reads a snapshot of a cluster from a file. A snapshot from the future, beyond a small
-// difference of clocks, is an error, because its age is unknown.
-func SavedSnapshot(name string, now time.Time) (compare.Snapshot, error) {
-	return readFile("snapshot", name, func(r io.Reader) (compare.Snapshot, error) {
-		s, err := compare.ReadSnapshot(r)
-		if err == nil && s.Taken.After(now.Add(time.Hour)) {
-			err = fmt.Errorf("it was taken on %s, but now it is %s: correct the clock, or take it again",
-				s.Taken.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
-		}
-		return s, err
+	return openCommit(ctx, g.Dir, g.Ref, g.Getenv, func(head source.Revision) (bool, error) {
+		return edited(ctx, head, g.Work, opts)
 	})
 }
 
-// readFile reads a file; what describes the file in errors.
-func readFile[T any](what, name string, from func(io.Reader) (T, error)) (value T, err error) {
-	file, err := os.Open(name)
-	if err == nil {
-		defer file.Close()
-		value, err = from(file)
+// openCommit opens a commit of the repository of a directory; without a ref, the base of the change, which can depend
+// on whether the selected directories have been edited since HEAD.
+func openCommit(ctx context.Context, dir, ref string, getenv func(string) string,
+	edited func(head source.Revision) (bool, error)) (source.Revision, error) {
+	s, err := source.Open(ctx, dir, getenv)
+	switch {
+	case errors.Is(err, source.ErrNoRepository):
+		return source.Revision{}, fmt.Errorf("%w: %s is in no repository; select a base with --base dir:PATH", err, dir)
+	case err != nil:
+		return source.Revision{}, err
+	case ref != "":
+		return s.At(ref)
 	}
-	if err != nil {
-		return value, fmt.Errorf("%s %s: %w", what, name, files.Cause(err))
+	base, err := s.Base()
+	if err != nil || base.Unedited == nil {
+		return base, err
 	}
-	return value, nil
+	if changed, err := edited(base); err != nil || changed {
+		return base, err
+	}
+	return base.Unedited()
 }

@@ -1,3 +1,8 @@
+// Package revision opens the directories of configuration of a command, with the values for their variables and their
+// catalogue, and the commit of their repository that they are compared with. In a repository of many clusters, it finds
+// the directories of clusters, and those that a change can affect.
+//
+// It finds and compiles directories. It neither compares them nor connects to a cluster.
 package revision
 
 import (
@@ -29,14 +34,14 @@ type Options struct {
 	Argo     *render.Request // nil unless Argo CD runs the command
 }
 
-// Open returns the file system and options for compiling a directory with this version of lkeplan.
+// Open returns the file system and options for compiling a directory.
 // Nothing outside of the file system can be read, not even through symbolic links.
-func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.Options, error) {
+func (o Options) Open(ctx context.Context, dir string) (fs.FS, compile.Options, error) {
 	if err := isDirectory(dir); err != nil {
 		return nil, compile.Options{}, err
 	}
 	root, below := o.place(filepath.Clean(dir))
-	opts := compile.Options{Options: config.Options{Dir: below, Version: version}}
+	opts := compile.Options{Options: config.Options{Dir: below, Version: compile.Release(compile.Version())}}
 	if o.Argo == nil { // Argo CD shows messages to readers elsewhere
 		opts.Root = root
 	}
@@ -141,7 +146,7 @@ func (o Options) namedCatalog() (*catalog.Catalog, error) {
 	if o.Catalog == "" {
 		return nil, nil
 	}
-	return readFile("--catalog", o.Catalog, catalog.Read)
+	return files.Read("--catalog", o.Catalog, catalog.Read)
 }
 
 // Prices returns the catalogue for commands that read no directory: the named catalogue, that pinned

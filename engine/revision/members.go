@@ -22,6 +22,10 @@ import (
 type Selection struct {
 	Arguments []string // directories; none: the working directory
 	Recursive bool     // all clusters at and below them
+	// Compare also finds the directories that only the commit Ref contains, or, if it is "", the base of the change.
+	Compare bool
+	Ref     string
+	Getenv  func(string) string // of the process
 }
 
 // A Member is one of the selected directories.
@@ -47,14 +51,8 @@ func (m Member) Options() compile.Options {
 	return opts
 }
 
-// A FindBase opens the base of the change in a repository. The function edited reports whether the
-// selected directories have been edited since a commit.
-type FindBase func(dir string, edited func(source.Revision) (bool, error)) (*source.Revision, error)
-
-// Members finds the selected directories, for this version of lkeplan: in the working tree and, if
-// base opens it, in the base of the change. They are sorted.
-func Members(ctx context.Context, from Options, version string, s Selection,
-	base FindBase) (found []Member, err error) {
+// Members finds the selected directories, sorted.
+func Members(ctx context.Context, from Options, s Selection) (found []Member, err error) {
 	args := s.Arguments
 	if len(args) == 0 {
 		args = []string{"."}
@@ -70,14 +68,17 @@ func Members(ctx context.Context, from Options, version string, s Selection,
 		repo := repositories[root]
 		if repo == nil {
 			repo = &Repository{Root: root}
-			if repo.FS, repo.Opts, err = from.Open(ctx, root, version); err != nil {
+			if repo.FS, repo.Opts, err = from.Open(ctx, root); err != nil {
 				return nil, err
 			}
-			if base != nil {
-				edited := func(head source.Revision) (bool, error) { return s.edited(ctx, head, repo, belows[root]) }
-				if repo.Base, err = base(root, edited); err != nil {
+			if s.Compare {
+				base, err := openCommit(ctx, root, s.Ref, s.Getenv, func(head source.Revision) (bool, error) {
+					return s.edited(ctx, head, repo, belows[root])
+				})
+				if err != nil {
 					return nil, err
 				}
+				repo.Base = &base
 			}
 			repositories[root] = repo
 		}
@@ -144,7 +145,7 @@ func (s Selection) edited(ctx context.Context, head source.Revision, repo *Repos
 		for _, dir := range directories {
 			opts := repo.Opts
 			opts.Dir = dir
-			if edited, err := Edited(ctx, head, repo.FS, opts); edited || err != nil {
+			if edited, err := edited(ctx, head, repo.FS, opts); edited || err != nil {
 				return edited, err
 			}
 		}
@@ -152,10 +153,10 @@ func (s Selection) edited(ctx context.Context, head source.Revision, repo *Repos
 	return false, nil
 }
 
-// Edited reports whether a directory has been edited since a commit: a file that it is compiled from
+// edited reports whether a directory has been edited since a commit: a file that it is compiled from
 // differs in the working tree, a file that it looks for was added or removed, or a file with values of
 // variables differs. Other files do not matter.
-func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.Options) (bool, error) {
+func edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.Options) (bool, error) {
 	if HasCluster(head.FS, opts.Dir) != HasCluster(work, opts.Dir) {
 		return true, nil
 	}

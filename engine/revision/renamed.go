@@ -40,7 +40,7 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 	for _, dir := range candidates {
 		opts.Dir = dir
 		compiled, _ := compile.Dir(ctx, rev.FS, opts)
-		stays := g.Stays != nil && g.Stays(dir) // in the working tree
+		stays := HasCluster(g.Work, dir)
 		if compiled.Cluster.Name == g.Cluster && (!stays || compiled.Directory == g.Directory) {
 			found = append(found, dir)
 		}

@@ -25,10 +25,9 @@ type trunk struct {
 }
 
 // Base returns the configuration before the checked out change: at the merge base with the trunk. On
-// the trunk it is HEAD if the working tree has been edited since, and otherwise the parent of HEAD.
-// The function edited reports whether it has been edited. If the trunk is uncertain or missing, the
-// error contains what to type.
-func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error) {
+// the trunk it is HEAD, with Unedited: the base if the working tree has not been edited since. If the
+// trunk is uncertain or missing, the error contains what to type.
+func (s *Source) Base() (Revision, error) {
 	head, err := s.commit("HEAD")
 	if err != nil {
 		if s.empty() {
@@ -55,7 +54,7 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 		return Revision{}, fmt.Errorf("HEAD and %s have been merged into each other, and have %d merge bases; choose one: "+
 			"--base git:%.12s, or --base git:%.12s", to.name, len(bases), bases[0], bases[1])
 	case bases[0] == head.id:
-		return s.onTrunk(head, to, edited)
+		return s.onTrunk(head, to)
 	}
 	if bases[0] != to.commit.id {
 		cut, err := s.program.cut(head.id, to.commit.id, bases[0])
@@ -85,7 +84,7 @@ func (s *Source) changed(a, b commit) bool {
 }
 
 // onTrunk returns the base of a commit on the trunk.
-func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, error)) (Revision, error) {
+func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 	if to.change {
 		return Revision{}, fmt.Errorf("HEAD is already in %s, %s, so it is not the change; check out the change, or select "+
 			"a base with --base", to.name, to.why)
@@ -110,13 +109,13 @@ func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, err
 		}
 		return s.revision(before, fmt.Sprintf("the commit before this push to %s, named by %s", to.name, pushed.by))
 	}
-	now, err := s.revision(head, "HEAD, because this directory has uncommitted changes")
-	if err != nil {
-		return Revision{}, err
-	}
-	if changed, err := edited(now); err != nil || changed {
-		return now, err
-	}
+	edited, err := s.revision(head, "HEAD, because this directory has uncommitted changes")
+	edited.Unedited = func() (Revision, error) { return s.beforeHead(head, to) }
+	return edited, err
+}
+
+// beforeHead returns the base of a commit on the trunk if nothing has been edited since.
+func (s *Source) beforeHead(head commit, to trunk) (Revision, error) {
 	if len(head.parents) == 0 {
 		return s.before("HEAD is the first commit: everything is new"), nil
 	}

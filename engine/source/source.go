@@ -36,6 +36,8 @@ type Revision struct {
 	Why string // why it is the base, such as "merge base with origin/main"; "" if the user selected it
 	FS  fs.FS  // of the repository
 	Dir string // the directory of the configuration within FS
+	// Unedited returns the base if the working tree has not been edited since this commit; nil if edits do not matter.
+	Unedited func() (Revision, error)
 
 	lacking func() error
 	head    func() (fs.FS, error) // the files of HEAD
@@ -223,7 +225,7 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 		}
 		return s.revision(before, "")
 	}
-	return Revision{c.id, why, tree, dir, lacking, s.head, parent}, nil
+	return Revision{ID: c.id, Why: why, FS: tree, Dir: dir, lacking: lacking, head: s.head, parent: parent}, nil
 }
 
 // head returns the file system of HEAD.

@@ -153,8 +153,11 @@ func TestRepositoryConfigurationRunsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base, err := s.Base(func(Revision) (bool, error) { return false, nil })
+		base, err := s.Base()
 		if err != nil {
+			t.Fatal(err)
+		}
+		if base, err = base.Unedited(); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := fs.ReadFile(base.FS, "main.lke.hcl"); err == nil || base.Lacking() == nil {

@@ -62,7 +62,7 @@ func Open(ctx context.Context, s revision.Options, args []string) (fs.FS, compil
 	if len(args) > 0 {
 		dir = args[0]
 	}
-	return s.Open(ctx, dir, compile.Release(Version()))
+	return s.Open(ctx, dir)
 }
 
 // ClusterFlags adds the flags that choose the cluster that a command connects to.
