@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -68,11 +69,33 @@ func diffEffects(ctx context.Context, base, head side) (Plan, error) {
 			p.Changes = append(p.Changes, c)
 		}
 	}
+	p.findSuccessors(base, head)
 	p.declaredFirst(base, head)
 	p.fanOut(base, head)
 	p.outside(head)
 	p.loosenOthers(ctx, base, head)
 	return p, ctx.Err()
+}
+
+// findSuccessors pairs pools that are deleted, and not because of a removed block, with new ones that have the same template.
+func (p *Plan) findSuccessors(base, head side) {
+	taken := map[string]bool{}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		old := base.byKey[c.Key()].pool
+		if c.Action != Delete || old == nil ||
+			slices.ContainsFunc(head.Removed, func(r config.Removal) bool { return r.Key() == c.Key() }) {
+			continue
+		}
+		for _, other := range p.Changes {
+			now := head.byKey[other.Key()].pool
+			if other.Action == Create && now != nil && !taken[other.Addr] && now.Hash() == old.Hash() &&
+				reflect.DeepEqual(now.Spec.Template.Spec.Requirements, old.Spec.Template.Spec.Requirements) {
+				c.Successor, taken[other.Addr] = other.Addr, true
+				break
+			}
+		}
+	}
 }
 
 // ByKey indexes objects by their keys.

@@ -162,6 +162,8 @@ type Change struct {
 	// not, and why. Of a change that takes capacity from a pool, it says the pods of which other pools Karpenter may
 	// move. None if it is known which nodes Karpenter moves.
 	Attracts []string `json:"attracts,omitempty"`
+	// Successor is the address of a new pool with the same template as this deleted one. A moved block would keep the pool.
+	Successor string `json:"successor,omitempty"`
 	// Before and After are the range of the monthly cost of a pool; nil if there is no
 	// pool. Current is the cost of its nodes; nil if no cluster was read, or the price of one is
 	// not known.

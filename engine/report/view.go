@@ -120,6 +120,10 @@ func (v escaper) entry(e entry, path func(string) string) entryView {
 	for _, text := range e.Attracts {
 		row.Obstacles = append(row.Obstacles, v(text))
 	}
+	if e.Successor != "" {
+		row.Obstacles = append(row.Obstacles, v(fmt.Sprintf("%s is a new pool with the same template; a moved block from %s to %s "+
+			"keeps the object and its nodes", e.Successor, e.Addr, e.Successor)))
+	}
 	for _, found := range e.Conflicts {
 		row.Conflicts = append(row.Conflicts, v.conflict(found))
 	}
@@ -195,7 +199,7 @@ func changeKey(c plan.Change) string {
 	add := func(values ...any) { fmt.Fprintf(&b, "%q ", fmt.Sprint(values...)) }
 	add(c.Kind)
 	add(c.Action)
-	add(c.Effect, c.Partial, c.Prune, c.Loosens)
+	add(c.Effect, c.Partial, c.Prune, c.Loosens, c.Successor)
 	for _, text := range slices.Concat(c.Because, c.Attracts) {
 		add(text)
 	}
