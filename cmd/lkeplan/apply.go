@@ -187,14 +187,14 @@ func (a *application) saved(ctx context.Context, name string) error {
 			DryRun: cluster.DryRun,
 		})
 	if err != nil {
-		return diff.Another(err)
+		return fmt.Errorf("plan %s: %w", name, diff.Another(err))
 	}
 	err = saved.Fresh(now.Plan)
 	if stale, ok := errors.AsType[compare.StaleError](err); ok {
-		return cmp.Or(writeStale(a.env.Stderr, stale), error(flags.Stale))
+		return cmp.Or(writeStale(a.env.Stderr, name, stale), error(flags.Stale))
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("plan %s: %w", name, err)
 	}
 	if err := saved.Judge(&now.Plan, a.Allow); err != nil {
 		return err
@@ -206,10 +206,10 @@ func (a *application) saved(ctx context.Context, name string) error {
 	return a.execute(ctx, cluster, head, now)
 }
 
-// writeStale writes why a saved plan is not applied, one reason per line.
-func writeStale(to io.Writer, stale compare.StaleError) error {
+// writeStale writes why the plan in a file is not applied, one reason per line.
+func writeStale(to io.Writer, name string, stale compare.StaleError) error {
 	return printPage(to, 0, func(p *diag.Page) {
-		p.Line(0, "lkeplan: %v", stale)
+		p.Line(0, "lkeplan: plan %s: %v", name, stale)
 		for _, reason := range stale.Reasons {
 			p.Line(2, "%s", reason)
 		}

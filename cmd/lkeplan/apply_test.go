@@ -29,8 +29,8 @@ func TestPrintedCommandsHaveFlags(t *testing.T) {
 // TestStalePlanHasOneReasonPerLine: line breaks between them are not escaped, and those in them are.
 func TestStalePlanHasOneReasonPerLine(t *testing.T) {
 	var out strings.Builder
-	err := writeStale(&out, compare.StaleError{Reasons: []string{"NodePool a: it has been deleted", "NodePool b: set by x\nforged"}})
-	const want = "lkeplan: the cluster has changed since the plan was created, so nothing is applied; create a new plan\n" +
+	err := writeStale(&out, "prod.plan", compare.StaleError{Reasons: []string{"NodePool a: it has been deleted", "NodePool b: set by x\nforged"}})
+	const want = "lkeplan: plan prod.plan: the cluster has changed since the plan was created, so nothing is applied; create a new plan\n" +
 		"  NodePool a: it has been deleted\n  NodePool b: set by x\\u000aforged\n"
 	if err != nil || out.String() != want {
 		t.Errorf("%v: %q, want %q", err, &out, want)

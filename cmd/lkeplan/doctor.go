@@ -114,7 +114,12 @@ func clusterID(env *flags.Env) (int, error) {
 func writeFindings(p *diag.Page, found []inspect.Finding) {
 	for _, f := range found {
 		text, more, _ := strings.Cut(f.Text, "\n")
-		p.Paragraph(0, "%-4s  %s: %s", f.Level, f.Of, text)
+		short, level := diag.Page{Width: p.Width - 6}, string(f.Level)
+		short.Paragraph(0, "%s: %s", f.Of, text)
+		for line := range strings.Lines(short.String()) {
+			p.Line(0, "%-4s  %s", level, strings.TrimSuffix(line, "\n"))
+			level = ""
+		}
 		p.Words(6, more)
 		if f.Do != "" {
 			p.Paragraph(6, "-> %s", f.Do)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -51,6 +52,9 @@ lkeplan.gitlab-ci.yml. Then include this file in your .gitlab-ci.yml.`,
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
+			} else if info, err := os.Stat("clusters"); err == nil && info.IsDir() {
+				return fmt.Errorf("there is a directory clusters: name the directory of the new cluster, such as clusters/%s, or . for the "+
+					"working directory", cmp.Or(cluster, "dev"))
 			}
 			if cluster == "" {
 				cluster = baseName(dir)

@@ -131,8 +131,9 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	case len(blocks) == 0:
 		said += fmt.Sprintf(" To follow it: lkeplan nodeplan reconcile -n %s %s", to.Namespace, to.Name)
 	}
-	fmt.Fprintln(env.Stdout, strings.Join(append([]string{said}, blocks...), " "))
-	return nil
+	return printPage(env.Stdout, flags.Columns(env.Stdout, env.Getenv), func(p *diag.Page) {
+		p.Paragraph(0, "%s", strings.Join(append([]string{said}, blocks...), " "))
+	})
 }
 
 // until returns when the approval ends. If the plan waits for a window, the time counts from its start, even if

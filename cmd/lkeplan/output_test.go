@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 // TestDiffIsDeterministic compiles and compares fifty times in one process: Go iterates over
@@ -45,5 +48,17 @@ func TestDiffIsDeterministic(t *testing.T) {
 	}
 	if len(first) < 10_000 {
 		t.Errorf("there is nothing to compare: %s", first)
+	}
+}
+
+// TestFindingsAreAligned: also those that are wider than the terminal.
+func TestFindingsAreAligned(t *testing.T) {
+	p := diag.Page{Width: 60}
+	writeFindings(&p, []inspect.Finding{{Level: inspect.LevelOK, Of: "API server", Text: "v1.36"}, {Level: inspect.LevelWarn, Of: "controller",
+		Text: "it has not reported for ten minutes, although its Deployment has a ready replica", Do: "read its log"}})
+	const want = "ok    API server: v1.36\nwarn  controller: it has not reported for ten minutes,\n" +
+		"        | although its Deployment has a ready replica\n      -> read its log\n"
+	if p.String() != want {
+		t.Errorf("%s, want\n%s", &p, want)
 	}
 }

@@ -116,6 +116,9 @@ func parseTypeName(args []string) (kind, name string, err error) {
 		return "", "", fmt.Errorf("usage: lkeplan why pod|node|pool NAME, with one name; got %d arguments", len(args))
 	}
 	of := kindOf(kind)
+	if prefix, rest, found := strings.Cut(name, "/"); found && of != "" && kindOf(prefix) == of { // TYPE TYPE/NAME
+		name = rest
+	}
 	switch {
 	case of == "":
 		return "", "", fmt.Errorf("unknown kind %q; write one of %s.%s", kind, kinds, eval.DidYouMean(kind, inspect.QuestionKinds()))

@@ -192,7 +192,17 @@ type NodePlanStatus struct {
 func (w *reader) nodePlans() []NodePlanStatus {
 	plans := []NodePlanStatus{}
 	for _, np := range w.Plans {
-		plans = append(plans, nodePlanOf(np))
+		n := nodePlanOf(np)
+		if n.Outdated != nil { // its status may lag
+			n.Outdated = new(int)
+			for _, name := range n.pools {
+				r := w.rolls.pools[name]
+				if *n.Outdated += r.Outdated; r.Condemned != nil {
+					*n.Outdated += r.Of - r.Outdated
+				}
+			}
+		}
+		plans = append(plans, n)
 	}
 	return plans
 }

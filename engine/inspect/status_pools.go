@@ -141,6 +141,9 @@ func (w *reader) pools(nodes []Node) []PoolStatus {
 		}
 		if object := objects[name]; object != nil {
 			p.Class, p.Limits = classOf(object), w.ownLimits(object)
+			if w.rolls.pools[name].Condemned != nil { // it may have no more nodes, which is no limit that a user has set
+				p.Limits = slices.DeleteFunc(p.Limits, func(a Amount) bool { return a.Most == "0" })
+			}
 			p.Says = append(w.remarks(object, w.rolls.pools[name], p.Limits), w.rolls.drift[manifest.Key{Kind: "NodePool", Name: name}]...)
 		}
 		pools = append(pools, p)
@@ -173,7 +176,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 	}
 	var full []string
 	for _, a := range capacityLimits {
-		if a.full && a.Most != "0" { // of a pool that is being removed
+		if a.full {
 			full = append(full, fmt.Sprintf("%s of %s %s", a.used(), a.most(), a.Resource))
 		}
 	}

