@@ -415,7 +415,7 @@ func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permis
 	if err != nil {
 		return err
 	}
-	policies := compile.JudgePolicies(lastApplied, compile.PolicyValue(*p), compile.NullReasons(*p))
+	policies := plan.JudgePolicies(lastApplied.Policies, lastApplied.Guards, p.PolicyValue(), p.NullReasons())
 	p.Verdicts = slices.Concat(verdicts, policies, ruleChanges(lastApplied, head))
 	return p.Allow(permissions)
 }

@@ -13,7 +13,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/engine/schedule"
@@ -449,11 +448,11 @@ func TestUnknownPriceIsNotZero(t *testing.T) {
 			if known := tt.status == plan.Passed; (p.Current != nil) != known || (len(p.Notes) == 0) != known {
 				t.Errorf("the nodes cost %v, notes %q", p.Current, p.Notes)
 			}
-			verdicts := compile.JudgePolicies(c, compile.PolicyValue(p), compile.NullReasons(p))
+			verdicts := plan.JudgePolicies(c.Policies, c.Guards, p.PolicyValue(), p.NullReasons())
 			if len(verdicts) != 1 || verdicts[0].Status != tt.status {
 				t.Errorf("%+v, want %s", verdicts, tt.status)
 			}
-			raw, err := compile.PlanJSON(p)
+			raw, err := p.PolicyJSON()
 			if unknown := strings.Contains(string(raw), `"current":null`); err != nil || unknown != (tt.status == plan.Unknown) {
 				t.Errorf("%s, %v", raw, err)
 			}

@@ -52,10 +52,10 @@ type Request struct {
 	// IgnoreUndeclared drops values for variables that the directory does not declare, because
 	// they were set for a later revision. Otherwise they are an error.
 	IgnoreUndeclared bool `json:"ignore_undeclared,omitempty"`
-	// Plan is a plan for the policies to evaluate: a value of planvalue.Type as JSON; nil if there
+	// Plan is a plan for the policies to evaluate: as Plan.PolicyJSON writes it; nil if there
 	// is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
-	// Nulls are the reasons of NullReasons for Plan.
+	// Nulls are the plan's NullReasons.
 	Nulls map[string]string `json:"nulls,omitempty"`
 }
 
@@ -139,7 +139,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	if err != nil {
 		return answer, fmt.Errorf("read the plan for the policies: %w", err)
 	}
-	answer.Verdicts = JudgePolicies(compiled, value, req.Nulls)
+	answer.Verdicts = plan.JudgePolicies(compiled.Policies, compiled.Guards, value, req.Nulls)
 	return answer, nil
 }
 

@@ -89,7 +89,7 @@ func TestCompileInAChild(t *testing.T) {
 	var current catalog.Money
 	p := plan.Plan{Current: &current, Counted: true, Nodes: 9,
 		Changes: []plan.Change{{Kind: "NodePool", Impact: &plan.Impact{Known: true, Rolled: 5}}}}
-	asked, err := compile.PlanJSON(p)
+	asked, err := p.PolicyJSON()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -111,10 +110,10 @@ func (w *Worker) judge(ctx context.Context, rev *candidate, p *judged) (err erro
 		return nil
 	}
 	req := rev.base.request
-	if req.Plan, err = compile.PlanJSON(p.Plan); err != nil {
+	if req.Plan, err = p.Plan.PolicyJSON(); err != nil {
 		return err
 	}
-	req.Nulls = compile.NullReasons(p.Plan)
+	req.Nulls = p.Plan.NullReasons()
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err != nil {
 		return fmt.Errorf("evaluate the last applied policies: %w", err)

@@ -35,10 +35,7 @@ type Window struct {
 	Nodes int       `json:"nodes" doc:"Nodes that may be disrupted at a time. Without a cluster, 1 means at least one."`
 }
 
-const (
-	week = 7 * 24 * time.Hour
-	year = 366 * 24 * time.Hour
-)
+const week = 7 * 24 * time.Hour
 
 // A limit is how many nodes some budgets allow during their periods.
 type limit struct {
@@ -73,7 +70,7 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 		}
 		period, err := schedule.Recur(*text, lasts.Duration)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the schedule %q: %w", *text, err)
 		}
 		i := slices.IndexFunc(p.limits, func(l limit) bool { return l.nodes == n })
 		if i < 0 {
@@ -155,7 +152,7 @@ func (p *Pace) later(from time.Time) bool {
 	if p.always == 0 {
 		return false
 	}
-	for at, active := range schedule.Changes([][]schedule.Recurrence{none}, from, from.Add(year)) {
+	for at, active := range schedule.Changes([][]schedule.Recurrence{none}, from, from.Add(schedule.Year)) {
 		if active[0] {
 			continue
 		}

@@ -20,19 +20,14 @@ func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, er
 	if err != nil {
 		return time.Time{}, err
 	}
-	for at, active := range schedule.Changes([][]schedule.Recurrence{open, frozen}, now, now.Add(year)) {
-		if (active[0] || len(open) == 0) && !active[1] {
-			return at, nil
-		}
-	}
-	return time.Time{}, nil
+	return schedule.Opens(open, frozen, now), nil
 }
 
 func recurrencesOf(periods []config.Period) (all []schedule.Recurrence, err error) {
 	for _, p := range periods {
 		read, err := schedule.Recur(p.Schedule, p.Duration)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, fmt.Errorf("%s: read the schedule %q: %w", p.Name, p.Schedule, err)
 		}
 		all = append(all, read)
 	}

@@ -1,13 +1,15 @@
 package schedule
 
 import (
-	"fmt"
 	"iter"
 	"math/bits"
 	"time"
 
 	"github.com/robfig/cron/v3"
 )
+
+// Year is how far ahead budgets, windows and freezes are looked up: a leap year.
+const Year = 366 * day
 
 const (
 	day     = 24 * time.Hour
@@ -46,7 +48,7 @@ type Recurrence struct {
 func Recur(text string, lasts time.Duration) (Recurrence, error) {
 	s, err := Parse(text)
 	if err != nil {
-		return Recurrence{}, fmt.Errorf("read the schedule %q: %w", text, err)
+		return Recurrence{}, err
 	}
 	r := Recurrence{SpecSchedule: s, lasts: int((lasts + time.Minute - 1) / time.Minute)}
 	end := 0
@@ -135,6 +137,17 @@ func Changes(sets [][]Recurrence, from, limit time.Time) iter.Seq2[time.Time, []
 			}
 		}
 	}
+}
+
+// Opens returns the first minute from now on in which a window is open and no freeze is active. Without windows, one is
+// always open. It is the zero time if that is not within a year.
+func Opens(windows, freezes []Recurrence, now time.Time) time.Time {
+	for at, active := range Changes([][]Recurrence{windows, freezes}, now, now.Add(Year)) {
+		if (active[0] || len(windows) == 0) && !active[1] {
+			return at
+		}
+	}
+	return time.Time{}
 }
 
 // lastUnchanged returns the last minute until which no set changes, at most the last one in the same word as minute.

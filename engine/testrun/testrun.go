@@ -144,7 +144,7 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 		return nil, t.fail("Cannot compute the cost", err)
 	}
 	known["cost"] = eval.Root{Value: costValue(alone), Nulls: map[string]string{}}
-	for name, why := range compile.NullReasons(alone) {
+	for name, why := range alone.NullReasons() {
 		known["cost"].Nulls[strings.TrimPrefix(name, "cost.")] = why
 	}
 	if t.hasPods() || t.run.Base == "" && t.snapshot != nil {
@@ -162,7 +162,7 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 		return known, true
 	}
 	change, ok := t.compare(ctx)
-	known["plan"] = eval.Root{Value: planValue(change, t.uncounted), Nulls: compile.NullReasons(change)}
+	known["plan"] = eval.Root{Value: planValue(change, t.uncounted), Nulls: change.NullReasons()}
 	return known, ok
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -48,7 +47,7 @@ func valueOf(v any) (cty.Value, error) {
 
 // costValue returns what the objects of a plan from nothing cost.
 func costValue(alone plan.Plan) cty.Value {
-	cost := compile.PolicyValue(alone).GetAttr("cost")
+	cost := alone.PolicyValue().GetAttr("cost")
 	return cty.ObjectVal(map[string]cty.Value{"floor": cost.GetAttr("floor"), "ceiling": cost.GetAttr("ceiling")})
 }
 
@@ -99,7 +98,7 @@ func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 // planValue returns a change as assertions see it: as policies do, and where it touches which
 // objects.
 func planValue(p plan.Plan, uncounted bool) cty.Value {
-	value := compile.PolicyValue(p).AsValueMap()
+	value := p.PolicyValue().AsValueMap()
 	s := p.Summary()
 	if uncounted && p.Counted {
 		nodes := value["nodes"].AsValueMap()

@@ -1,11 +1,9 @@
-package compile
+package plan
 
 import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -13,42 +11,38 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
-// JudgePolicies evaluates the policies of a configuration on a plan, which is a value of
-// planvalue.Type; nulls are the reasons of NullReasons.
-func JudgePolicies(lastApplied Result, value cty.Value, nulls map[string]string) (verdicts []plan.Verdict) {
-	for _, policy := range lastApplied.Policies {
-		verdicts = append(verdicts, verdictOf(policy, value, nulls, lastApplied.Guards))
+// JudgePolicies evaluates policies on a plan, as PolicyValue returns it; nulls are the reasons of NullReasons.
+func JudgePolicies(policies []config.Policy, guards config.Guards, value cty.Value, nulls map[string]string) (verdicts []Verdict) {
+	for _, policy := range policies {
+		verdicts = append(verdicts, judgePolicy(policy, guards, value, nulls))
 	}
 	return verdicts
 }
 
-// verdictOf evaluates one policy.
-func verdictOf(policy config.Policy, value cty.Value, nulls map[string]string, guards config.Guards) plan.Verdict {
-	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: diag.RangeOf(policy.Range)}
+func judgePolicy(policy config.Policy, guards config.Guards, value cty.Value, nulls map[string]string) Verdict {
+	v := Verdict{Guard: "policy." + policy.Name, Status: Passed, Source: diag.RangeOf(policy.Range)}
 	decided, diags := policy.Evaluate(value, nulls)
 	if !decided {
-		v.Status, v.Detail = plan.Uncounted(guards, unknownParts(value)+"nodes or their cost, which are not known without a "+
+		v.Status, v.Detail = Uncounted(guards, unknownParts(value)+"nodes or their cost, which are not known without a "+
 			"cluster. To read them, add --nodes live or --nodes snapshot:FILE.")
 	}
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
-			v.Status, v.Detail = plan.Blocked, d.Detail
+			v.Status, v.Detail = Blocked, d.Detail
 			break
 		}
 	}
 	return v
 }
 
-// PolicyValue returns a plan as policies see it: a value of planvalue.Type. What only a cluster can tell is
-// unknown without a cluster.
-func PolicyValue(p plan.Plan) cty.Value {
+// PolicyValue returns a plan as policies see it: a value of config.Type. What only a cluster can tell is unknown without
+// a cluster.
+func (p Plan) PolicyValue() cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
 	total, current := asked, asked
 	if p.Counted {
@@ -76,8 +70,8 @@ func PolicyValue(p plan.Plan) cty.Value {
 	})
 }
 
-// NullReasons returns why numbers of PolicyValue and PlanJSON are null, by their names below plan.
-func NullReasons(p plan.Plan) map[string]string {
+// NullReasons returns why numbers of PolicyValue and PolicyJSON are null, by their names below plan.
+func (p Plan) NullReasons() map[string]string {
 	const refresh = " To update the catalogue, run \"lkeplan catalog refresh\"."
 	why := map[string]string{}
 	switch most := p.After.Ceiling; {
@@ -121,7 +115,7 @@ func unknownParts(value cty.Value) string {
 
 // simulationValue returns the result of a simulation of pods; null if none were simulated, and unknown if some may
 // be missing.
-func simulationValue(w *plan.Workloads) cty.Value {
+func simulationValue(w *Workloads) cty.Value {
 	if w == nil {
 		return config.Unsimulated()
 	}
@@ -145,7 +139,7 @@ func simulationValue(w *plan.Workloads) cty.Value {
 	})
 }
 
-func countValue(c plan.Count) cty.Value {
+func countValue(c Count) cty.Value {
 	if !c.Known {
 		return cty.UnknownVal(cty.Number)
 	}
@@ -159,10 +153,10 @@ func dollarsValue(m catalog.Money) cty.Value {
 	return cty.MustParseNumberVal(strconv.FormatFloat(m.Float64(), 'f', 2, 64))
 }
 
-// PlanJSON writes a plan for Request.Plan. The plan was made against a cluster. What is still unknown
-// is null, so that a policy about it refuses the plan.
-func PlanJSON(p plan.Plan) (json.RawMessage, error) {
-	value, err := cty.Transform(PolicyValue(p), func(_ cty.Path, v cty.Value) (cty.Value, error) {
+// PolicyJSON writes PolicyValue for a process that evaluates the policies. The plan was made against a cluster. What is
+// still unknown is null, so that a policy about it refuses the plan.
+func (p Plan) PolicyJSON() (json.RawMessage, error) {
+	value, err := cty.Transform(p.PolicyValue(), func(_ cty.Path, v cty.Value) (cty.Value, error) {
 		if !v.IsKnown() {
 			return cty.NullVal(v.Type()), nil
 		}
@@ -176,48 +170,4 @@ func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 		return nil, fmt.Errorf("write the plan for the policies: %w", err)
 	}
 	return raw, nil
-}
-
-// checkPeriods reports invalid schedules, and freezes and windows that never let a change through.
-func checkPeriods(g config.Guards) hcl.Diagnostics {
-	diags := append(checkSchedules("freeze", "the freeze never starts", g.Freezes, g),
-		checkSchedules("window", "the window never starts", g.Windows, g)...)
-	if diags.HasErrors() || len(g.Freezes) == 0 {
-		return diags
-	}
-	leapYear := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	at := g.Origins.Find("freeze." + g.Freezes[0].Name + ".schedule")
-	if opens, err := plan.WindowOpens(nil, g.Freezes, leapYear); err == nil && opens.IsZero() {
-		return append(diags, at.Error("Freeze without an end", "At each minute of the year a freeze is active, so no change could ever "+
-			"replace or delete a node. Shorten the duration, or restrict the schedule, such as \"0 16 * * fri\" for 64h."))
-	}
-	if opens, err := plan.WindowOpens(g.Windows, g.Freezes, leapYear); err == nil && opens.IsZero() {
-		return append(diags, at.Error("Windows that never open", "A freeze is active at each minute of the windows, so no change could "+
-			"ever replace or delete a node. Shorten the freezes, or add a window outside of them."))
-	}
-	return diags
-}
-
-func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {
-	for _, p := range periods {
-		read, err := schedule.Parse(p.Schedule)
-		detail := ""
-		switch {
-		case err != nil:
-			detail = fmt.Sprintf("%v. Write the schedule of a %s in cron notation, minute first, such as \"0 16 * * fri\".",
-				err, block)
-		case strings.HasPrefix(p.Schedule, "@every"):
-			detail = fmt.Sprintf("%q depends on when it is evaluated. Write the minutes and hours at "+
-				"which the %s starts, such as \"0 16 * * fri\".", p.Schedule, block)
-		case read.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
-			detail = fmt.Sprintf("%q names a day that does not exist, so %s.", p.Schedule, consequence)
-		}
-		origin := g.Origins.Find(block + "." + p.Name + ".schedule")
-		if detail != "" {
-			diags = append(diags, origin.Error("Invalid schedule", detail))
-		} else if why := schedule.EitherDay(p.Schedule); why != "" {
-			diags = append(diags, origin.Warning("Schedule names two kinds of days", why))
-		}
-	}
-	return diags
 }

@@ -1,10 +1,9 @@
-package compile_test
+package plan_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
@@ -26,7 +25,7 @@ func TestNullReasons(t *testing.T) {
 		{"no prices", plan.Cost{Ceiling: plan.Ceiling{AtLeast: true}, FloorUnknown: true}, map[string]string{
 			"cost.ceiling": "The maximum cost is unknown", "cost.floor": "The minimum cost is unknown"}},
 	} {
-		reasons := compile.NullReasons(plan.Plan{After: tt.cost})
+		reasons := plan.Plan{After: tt.cost}.NullReasons()
 		for _, name := range []string{"cost.ceiling", "cost.floor"} {
 			if got, want := reasons[name], tt.want[name]; !strings.Contains(got, want) || (got == "") != (want == "") {
 				t.Errorf("%s: %s: %q, want %q", tt.name, name, got, want)
