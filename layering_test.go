@@ -90,7 +90,7 @@ var rules = []rule{
 		why: "what Karpenter disrupts follows from its own code and the cluster that it is shown"},
 	{from: "engine/lint", forbidden: []string{"engine/simulate"},
 		why: "the compiler and the controller check configurations without pods; rules that need pods are in engine/podlint"},
-	{from: "engine/cluster", forbidden: []string{"config", "kube", "engine/plan", "engine/compare", "engine/inspect"},
+	{from: "engine/cluster", forbidden: []string{"config", "kube", "engine/plan", "engine/compare", "engine/inspect", "linode/api"},
 		why: "what a cluster has is read in one place; what follows from it is for others"},
 	{from: "engine/inspect", forbidden: []string{"engine/apply", "engine/migrate", "engine/gitops", "engine/controller",
 		"engine/source"},

@@ -28,8 +28,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -219,7 +219,7 @@ func List[T any](ctx context.Context, from Lister, apiVersion, kind string) ([]*
 
 // Reader returns a reader that decodes what a Lister lists. It lists all objects of a kind, and gets none.
 func Reader(from Lister) client.Reader {
-	linode.Register()
+	instancetype.Register()
 	return decoder{from: from}
 }
 

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/task"
@@ -42,7 +42,7 @@ func (k Kind) resource() string {
 // Read lists kinds at the same time with a client, which limits its requests. A kind that cannot be listed and is
 // not Needed becomes a note; any other error ends Read.
 func Read(ctx context.Context, c client.Reader, kinds ...Kind) (Snapshot, error) {
-	linode.Register()
+	instancetype.Register()
 	all, end := context.WithCancel(ctx)
 	defer end()
 	notes, lists := make([]string, len(kinds)), make([][]client.Object, len(kinds))

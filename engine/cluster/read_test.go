@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -24,7 +24,7 @@ import (
 // reader reads a cluster with a node and a pool. May reports whether kinds may be listed.
 func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (Snapshot, error) {
 	t.Helper()
-	linode.Register()
+	instancetype.Register()
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil)
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a"}},
@@ -101,7 +101,7 @@ func TestWhatIsNotListedIsNotNone(t *testing.T) {
 // asked is what is read of a cluster with nothing in it, which answers each list so.
 func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) (Snapshot, error) {
 	t.Helper()
-	linode.Register()
+	instancetype.Register()
 	return Read(t.Context(), fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			return answer(ctx, list)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // Measured says how far nodes match a configuration, regardless of the live objects.
@@ -21,7 +21,7 @@ type Measured struct {
 func Against(
 	ctx context.Context, in View, head compile.Result, prices *catalog.Catalog, now time.Time,
 ) (Measured, error) {
-	linode.Register()
+	instancetype.Register()
 	nodes, err := in.Nodes(ctx)
 	if err != nil {
 		return Measured{}, err

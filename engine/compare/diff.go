@@ -17,7 +17,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -33,7 +32,7 @@ func Revisions(ctx context.Context, base, head compile.Result, prices *catalog.C
 // RevisionsAmong is Revisions with simulated nodes.
 func RevisionsAmong(ctx context.Context, base, head compile.Result, nodes []plan.Node, prices *catalog.Catalog,
 	now time.Time) (plan.Plan, error) {
-	linode.Register()
+	instancetype.Register()
 	before, after, err := statesOf(base, head, prices, now)
 	if err != nil {
 		return plan.Plan{}, err

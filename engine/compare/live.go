@@ -22,8 +22,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/task"
@@ -73,7 +73,7 @@ type Comparison struct {
 // Live plans to apply head to a cluster: the changes of objects, field by field as by server-side apply, the effect
 // on each node, and the drift. It only reads the cluster.
 func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptions) (Comparison, error) {
-	linode.Register()
+	instancetype.Register()
 	objects, nodes, notes, err := readLive(ctx, head, cluster, true)
 	if err != nil {
 		return Comparison{}, err
@@ -166,7 +166,7 @@ func addUpgrades(p *plan.Plan, head compile.Result, live map[manifest.Key]map[st
 // RevisionsOn compares two configurations as Revisions does, with the nodes and the drift of a cluster.
 func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, prices *catalog.Catalog,
 	now time.Time) (plan.Plan, error) {
-	linode.Register()
+	instancetype.Register()
 	objects, nodes, notes, err := readLive(ctx, head, cluster, false)
 	if err != nil {
 		return plan.Plan{}, err

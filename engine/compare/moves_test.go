@@ -22,7 +22,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -32,7 +31,7 @@ import (
 // pools. Each node has 10 pods of 5 Deployments, and a pod of a DaemonSet.
 func running(t *testing.T, c compile.Result, prices *catalog.Catalog, nodes int) cluster {
 	t.Helper()
-	linode.Register()
+	instancetype.Register()
 	var plan4 *cloudprovider.InstanceType
 	for _, it := range instancetype.New(prices, "us-ord", catalog.Standard).List() {
 		if it.Name == "g6-dedicated-4" {

@@ -26,12 +26,12 @@ import (
 	karpcontroller "sigs.k8s.io/karpenter/pkg/utils/controller"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // TestNodeClaimsAreCreatedWithFinalizer: and nothing else is.
 func TestNodeClaimsAreCreatedWithFinalizer(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	c := claimClient{Client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), region: "us-ord"}
 	for _, o := range []client.Object{
 		&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
@@ -56,7 +56,7 @@ func TestNodeClaimsAreCreatedWithFinalizer(t *testing.T) {
 
 // TestRefusedNodeClaimIsReported: on its NodePool, and the error is returned.
 func TestRefusedNodeClaimIsReported(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "NodeClaim"}, "web-x7kqz",
 		field.ErrorList{field.TooMany(field.NewPath("spec", "requirements"), 103, 100)})
@@ -77,7 +77,7 @@ func TestRefusedNodeClaimIsReported(t *testing.T) {
 
 // TestKarpenterSeesExistingZones: others stay in the NodePool that is stored.
 func TestKarpenterSeesExistingZones(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	tests := map[string]struct {
 		key          string
 		operator     corev1.NodeSelectorOperator

@@ -106,7 +106,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Only == GitOps {
 		return runGitOps(ctx, cfg)
 	}
-	linode.Register()
+	instancetype.Register()
 	kept, err := newRecord(cfg)
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (p Part) lease(shard labels.Selector) string {
 // runGitOps reconciles the NodePlans of one cluster until ctx ends. It reads only public prices from
 // Linode.
 func runGitOps(ctx context.Context, cfg Config) error {
-	linode.Register()
+	instancetype.Register()
 	if cfg.LinodeToken != "" {
 		cfg.Log.Warn("a process with --only gitops needs no Linode API token; remove it")
 	}

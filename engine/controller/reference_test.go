@@ -30,9 +30,9 @@ import (
 	"k8s.io/client-go/rest"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instance"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
@@ -240,7 +240,7 @@ var once sync.Once
 // is never started, and what instance mode counts.
 func everythingRegistered(t *testing.T) {
 	t.Helper()
-	linode.Register()
+	instancetype.Register()
 	if err := lkeplanv1alpha1.AddToScheme(scheme.Scheme); err != nil {
 		t.Fatal(err)
 	}

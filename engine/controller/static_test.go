@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -58,7 +59,7 @@ type staticWorld struct {
 
 func newStaticWorld(t *testing.T, pools ...*karpv1.NodePool) *staticWorld {
 	t.Helper()
-	linode.Register()
+	instancetype.Register()
 	w := &staticWorld{t: t, time: clocktesting.NewFakeClock(worldStart), takes: batchAge, told: k8sevents.NewFakeRecorder(1000), refusing: func() error { return nil },
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())}
 	t.Cleanup(w.queue.ShutDown)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -22,7 +22,7 @@ import (
 // TestStalledNodePlanCountsItsNodes: those of the pools that it has applied, as they are
 // now, without a reconciliation.
 func TestStalledNodePlanCountsItsNodes(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	if err := lkeplanv1alpha1.AddToScheme(scheme.Scheme); err != nil { // which has Karpenter's kinds
 		t.Fatal(err)
 	}

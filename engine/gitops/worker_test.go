@@ -24,7 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/isolate"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -242,7 +242,7 @@ func TestSimulationKnowsVolumes(t *testing.T) {
 	volume.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: simulate.VolumeDriver, VolumeHandle: "1"}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: corev1.PodSpec{NodeName: "node", Volumes: []corev1.Volume{{
 		Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}}}
-	linode.Register()
+	instancetype.Register()
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(claim, volume, pod).Build()
 	whole, err := newView(nil, c, compile.Result{}).Whole(t.Context(), nil)
 	if err != nil || whole.Unknown != "" || len(whole.Shapes.Pods) != 1 || whole.Shapes.Pods[0].Volumes.Own != 1 {

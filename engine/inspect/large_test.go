@@ -14,8 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // served are the kinds of a cluster, by their resources.
@@ -32,7 +32,7 @@ var served = map[string]string{
 // TestLargeClusterStatusIsFast: from the lists of an API server to the text in less than
 // a second of processor time, including that of the API server.
 func TestLargeClusterStatusIsFast(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)

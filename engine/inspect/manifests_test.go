@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // objectsOf reads manifests. One that begins with "# times N" is repeated N times, with the
 // number of each in place of NNN. Those without a UID get namespace/name.
 func objectsOf(t testing.TB, manifests []byte) (objects []client.Object) {
 	t.Helper()
-	linode.Register()
+	instancetype.Register()
 	decoder := scheme.Codecs.UniversalDeserializer()
 	for doc := range strings.SplitSeq(string(manifests), "---\n") {
 		times := 1

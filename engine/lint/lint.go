@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // A Severity is whether a finding refuses the configuration.
@@ -52,7 +52,7 @@ type Input struct {
 // Check returns the findings, sorted by object and field. If there are errors, it leaves out warnings, which may be
 // consequences, except labels of other clouds.
 func Check(in Input) []Finding {
-	linode.Register()
+	instancetype.Register()
 	c := newChecker(in)
 	c.check(refusals())
 	if in.Partial || slices.ContainsFunc(c.findings, isError) {

@@ -26,7 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -100,7 +100,7 @@ func Write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 
 func write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string,
 	permit func(encode.Block) string) (Imported, error) {
-	linode.Register()
+	instancetype.Register()
 	validator := kube.BuiltinValidator()
 	originals, toEncode, err := prepare(validator, objects)
 	if err != nil {

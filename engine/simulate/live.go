@@ -52,7 +52,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 		return nil, fmt.Errorf("the region of the cluster is unknown: no node has the label %s",
 			corev1.LabelTopologyRegion)
 	}
-	linode.Register()
+	instancetype.Register()
 	w, unready := newLive(in)
 	pending := waitingPods(in.Pods, in.Attached)
 	if len(pending) > MaxPods {

@@ -21,7 +21,7 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/task"
@@ -320,7 +320,7 @@ func newDisruption(in Live, now time.Time) (*consolidation, error) {
 	if in.Region == "" {
 		return nil, errNoRegion
 	}
-	linode.Register()
+	instancetype.Register()
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
 	w.packFrom = manyPods
 	w.addDaemonSets(in.Daemons)

@@ -27,8 +27,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // Input is the input of a simulation.
@@ -116,7 +116,7 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 				load.Name, MaxPods)
 		}
 	}
-	linode.Register()
+	instancetype.Register()
 	w, err := newCluster(ctx, in)
 	if err != nil {
 		return nil, nil, err

@@ -38,7 +38,7 @@ func (s *shown) Traits(instance int) (capacity.Traits, bool)          { return c
 
 // TestMain registers the kinds first, so that each test passes alone.
 func TestMain(m *testing.M) {
-	linode.Register()
+	instancetype.Register()
 	m.Run()
 }
 

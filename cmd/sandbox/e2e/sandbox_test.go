@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // built are the programs that the tests run.
@@ -78,7 +78,7 @@ func startSandbox(t testing.TB, flags ...string) *sandbox {
 	t.Helper()
 	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms",
 		"--node-gone-delay", "500ms", "--lke-daemonsets=false"}
-	linode.Register()
+	instancetype.Register()
 	c := &core{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
 	s := &sandbox{c, cloud{c}, cluster{cloud{c}}, commands{c}, nodePlans{commands{c}}}
 	up := exec.Command(bin(t, "sandbox"), slices.Concat([]string{"up", "--dir", s.dir, "--output", "json"}, quick,
