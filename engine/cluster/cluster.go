@@ -25,7 +25,9 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1alpha1 "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -249,6 +251,24 @@ func (d decoder) List(ctx context.Context, into client.ObjectList, _ ...client.L
 		}
 	}
 	return meta.SetList(into, items)
+}
+
+// Decode returns an object, as the API server stores it, in the Go type of its kind if it is one of those that determine
+// capacity. Of other objects it returns only the metadata.
+func Decode(obj map[string]any) (client.Object, error) {
+	switch manifest.Kind(obj) {
+	case "NodePool":
+		return manifest.As[karpv1.NodePool](obj)
+	case "LinodeNodeClass":
+		return manifest.As[linodev1alpha1.LinodeNodeClass](obj)
+	case "CapacityLimit":
+		return manifest.As[lkeplanv1alpha1.CapacityLimit](obj)
+	case "NodeOverlay":
+		return manifest.As[karpv1alpha1.NodeOverlay](obj)
+	case "CapacityBuffer":
+		return manifest.As[autoscalingv1beta1.CapacityBuffer](obj)
+	}
+	return manifest.As[metav1.PartialObjectMetadata](obj)
 }
 
 // Load lists kinds. If the user may not list a kind, this is noted and is not an error.

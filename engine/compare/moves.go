@@ -94,7 +94,7 @@ func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by si
 	var buffers []client.Object
 	for _, c := range p.Changes {
 		if c.New != nil && c.Kind == schemas.Buffer.Object.Kind {
-			buffer, err := simulate.Decode(c.New)
+			buffer, err := clusters.Decode(c.New)
 			if err != nil {
 				return plan.Moves{}, err
 			}
@@ -237,7 +237,7 @@ func templatesOf(ctx context.Context, from client.Reader, objects []client.Objec
 func sidesOf(p plan.Plan, objects []client.Object) (before, after []client.Object, err error) {
 	changes := p.ByKey()
 	add := func(to *[]client.Object, obj map[string]any) {
-		typed, wrong := simulate.Decode(obj)
+		typed, wrong := clusters.Decode(obj)
 		*to, err = append(*to, typed), errors.Join(err, wrong)
 	}
 	for _, o := range objects {

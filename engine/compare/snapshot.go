@@ -214,7 +214,7 @@ func SimulationOf(compiled compile.Result, prices *catalog.Catalog) (simulate.In
 		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
 	}
 	for _, o := range compiled.Objects {
-		typed, err := simulate.Decode(o.Defaulted)
+		typed, err := clusters.Decode(o.Defaulted)
 		if err != nil {
 			return in, err
 		}

@@ -54,7 +54,7 @@ func TestEmptySource(t *testing.T) {
 			source := scripted{result: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}}
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{
-				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
+				Sources: source, Compiler: source, Cluster: "dev", Now: time.Now,
 				Records: none{}, Cache: nothing{}, Reader: nodePlansOf(np), Prices: func() *catalog.Catalog { return prices },
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },

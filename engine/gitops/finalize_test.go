@@ -155,7 +155,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 				EventRecorder: &recorder{},
 				Worker: &Worker{
 					Compiler: compiler, Records: recorded{path: ".", files: map[string]string{"main.lke.hcl": ""}}, Prices: func() *catalog.Catalog { return prices },
-					Cache: nothing{}, Reader: nodePlansOf(np), Scratch: t.TempDir(), Now: time.Now,
+					Cache: nothing{}, Reader: nodePlansOf(np), Now: time.Now,
 					Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 					Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
 				},

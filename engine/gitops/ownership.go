@@ -176,7 +176,7 @@ func (w *Worker) lastAppliedBy(ctx context.Context, other *lkeplanv1alpha1.NodeP
 	if err != nil {
 		return declaration{err: errors.New("its variables cannot be read")}
 	}
-	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	dir, err := os.MkdirTemp("", "nodeplan-")
 	if err != nil {
 		return declaration{err: fmt.Errorf("create a directory for what was last applied: %w", err)}
 	}

@@ -117,7 +117,7 @@ func (a valuesOf) Compile(_ context.Context, req compile.Request) (compile.Answe
 func TestLastAppliedFilesKeepTheirVariables(t *testing.T) {
 	compiler := valuesOf{map[string]string{}}
 	w := &Worker{
-		Sources: scripted{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
+		Sources: scripted{}, Compiler: compiler, Cluster: "dev", Now: time.Now,
 		Records: recorded{
 			files: map[string]string{}, vars: []lkeplanv1alpha1.RecordedVariable{{Name: "name", Value: "fleet"}},
 		},

@@ -323,7 +323,7 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 
 // remove deletes what a NodePlan has applied, if the last applied guards and policies allow it.
 func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, record Recorder) error {
-	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	dir, err := os.MkdirTemp("", "nodeplan-")
 	if err != nil {
 		return fmt.Errorf("create a directory for what was last applied: %w", err)
 	}

@@ -45,7 +45,6 @@ type Worker struct {
 	Memory   *appliedMemory // nil means that every reconciliation fetches and compiles
 	Version  string         // of this program, for required_version
 	Prices   func() *catalog.Catalog
-	Scratch  string // the directory for files of sources; "": the system's default
 	Now      func() time.Time
 	// Turn limits how many simulations of consolidation run at a time; nil for no limit.
 	Turn compare.Turn
@@ -153,7 +152,7 @@ func (w *Worker) reconcileArtifact(
 		return known.mask(np, o), nil
 	}
 	w.Memory.Keep(client.ObjectKeyFromObject(np), nil)
-	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	dir, err := os.MkdirTemp("", "nodeplan-")
 	if err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for the source: %v", err)
 	}
@@ -353,7 +352,7 @@ func (w *Worker) nothingToDo(ctx context.Context, fetched revision) (outcome, bo
 // recordIsThere reports whether the record of what was last applied is intact. Otherwise the
 // reconciliation creates it again.
 func (w *Worker) recordIsThere(ctx context.Context, np *lkeplanv1alpha1.NodePlan) bool {
-	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	dir, err := os.MkdirTemp("", "nodeplan-")
 	if err != nil {
 		return false
 	}

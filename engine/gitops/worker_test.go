@@ -78,8 +78,10 @@ func TestErrorsEndReconciliation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			scratch := t.TempDir()
+			t.Setenv("TMPDIR", scratch)
 			w := &Worker{
-				Sources: tt.source, Compiler: tt.source, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
+				Sources: tt.source, Compiler: tt.source, Cluster: "dev", Now: time.Now,
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Records: none{},
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
@@ -90,7 +92,7 @@ func TestErrorsEndReconciliation(t *testing.T) {
 			if !ended || !strings.Contains(o.message, tt.says) {
 				t.Errorf("%+v, want %s with %q, stalled: %v", o, tt.want, tt.says, tt.stalled)
 			}
-			if left, err := os.ReadDir(w.Scratch); err != nil || len(left) > 0 {
+			if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
 				t.Errorf("left over: %v, %v", left, err)
 			}
 		})
@@ -191,7 +193,7 @@ func TestUnreadableGuardsBlockRevision(t *testing.T) {
 	var source scripted
 	source.result.Cluster.Name = "dev"
 	w := &Worker{
-		Sources: source, Compiler: failing{source}, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
+		Sources: source, Compiler: failing{source}, Cluster: "dev", Now: time.Now,
 		Records: recorded{path: ".", files: map[string]string{"old.lke.hcl": ""}},
 		Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {

@@ -75,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.worker = &Worker{
 		Sources: w, Compiler: w, Records: w, Cache: plansOf{w: w}, Reader: plansOf{w: w}, Cluster: "dev", Prices: func() *catalog.Catalog { return prices },
-		Scratch: t.TempDir(), Now: time.Now,
+		Now:     time.Now,
 		Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return w, nil },
 	}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -28,27 +29,23 @@ type object struct {
 	buffer  autoscalingv1beta1.CapacityBufferSpec // empty for other kinds
 }
 
-func decodeObject(o config.Object) (t object, err error) {
-	t.Object = o
-	if o.Defaulted == nil {
+func decodeObject(o config.Object) (object, error) {
+	t := object{Object: o}
+	if o.Defaulted == nil || o.Kind() == "NodePool" && manifest.Map(o.Defaulted, "spec") == nil {
 		return t, nil
 	}
-	switch o.Kind() {
-	case "NodePool":
-		if manifest.Map(o.Defaulted, "spec") != nil {
-			t.pool, err = manifest.As[karpv1.NodePool](o.Defaulted)
-		}
-	case "LinodeNodeClass":
-		t.class, err = manifest.As[linodev1alpha1.LinodeNodeClass](o.Defaulted)
-	case "CapacityLimit":
-		t.limit, err = manifest.As[lkeplanv1alpha1.CapacityLimit](o.Defaulted)
-	case "NodeOverlay":
-		t.overlay, err = manifest.As[v1alpha1.NodeOverlay](o.Defaulted)
-	case "CapacityBuffer":
-		var buffer *autoscalingv1beta1.CapacityBuffer
-		if buffer, err = manifest.As[autoscalingv1beta1.CapacityBuffer](o.Defaulted); err == nil {
-			t.buffer = buffer.Spec
-		}
+	decoded, err := cluster.Decode(o.Defaulted)
+	switch typed := decoded.(type) {
+	case *karpv1.NodePool:
+		t.pool = typed
+	case *linodev1alpha1.LinodeNodeClass:
+		t.class = typed
+	case *lkeplanv1alpha1.CapacityLimit:
+		t.limit = typed
+	case *v1alpha1.NodeOverlay:
+		t.overlay = typed
+	case *autoscalingv1beta1.CapacityBuffer:
+		t.buffer = typed.Spec
 	}
 	return t, err
 }

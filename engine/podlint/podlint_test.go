@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/manifests"
@@ -103,7 +104,7 @@ func found(t *testing.T, files map[string]string) string {
 		Region: compiled.Cluster.Region, Catalog: prices, Pods: pods.Pods,
 	}
 	for _, o := range compiled.Objects {
-		typed, err := simulate.Decode(o.Defaulted)
+		typed, err := cluster.Decode(o.Defaulted)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
@@ -196,7 +197,7 @@ func (p *Pods) AddTemplates(ctx context.Context, objects []config.Object) error 
 	var buffers []client.Object
 	for _, o := range objects {
 		if o.Kind() == schemas.Buffer.Object.Kind {
-			buffer, err := simulate.Decode(o.Defaulted)
+			buffer, err := cluster.Decode(o.Defaulted)
 			if err != nil {
 				return err
 			}

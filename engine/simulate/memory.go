@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -225,24 +224,6 @@ func sortedValues[T any](of map[string]*T) (list []*T) {
 		list = append(list, of[name])
 	}
 	return list
-}
-
-// Decode returns an object of a configuration, as the API server stores it, in the Go type of its kind. Of an object that
-// is not simulated it returns only the metadata.
-func Decode(obj map[string]any) (client.Object, error) {
-	switch manifest.Kind(obj) {
-	case "NodePool":
-		return manifest.As[karpv1.NodePool](obj)
-	case "LinodeNodeClass":
-		return manifest.As[linodev1alpha1.LinodeNodeClass](obj)
-	case "CapacityLimit":
-		return manifest.As[lkeplanv1alpha1.CapacityLimit](obj)
-	case "NodeOverlay":
-		return manifest.As[karpv1alpha1.NodeOverlay](obj)
-	case "CapacityBuffer":
-		return manifest.As[autoscalingv1beta1.CapacityBuffer](obj)
-	}
-	return manifest.As[metav1.PartialObjectMetadata](obj)
 }
 
 // Declare adds copies of the objects of a configuration to the cluster, and returns the kind and name of each object

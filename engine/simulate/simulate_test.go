@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -203,7 +204,7 @@ func compileInto(t testing.TB, in *simulate.Input, fsys fstest.MapFS) {
 	in.Region, in.Tier = compiled.Cluster.Region, catalog.Tier(compiled.Cluster.Tier)
 	in.Objects = nil
 	for _, o := range compiled.Objects {
-		typed, err := simulate.Decode(o.Defaulted)
+		typed, err := cluster.Decode(o.Defaulted)
 		if err != nil {
 			t.Fatal(err)
 		}
