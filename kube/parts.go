@@ -55,11 +55,11 @@ func partOf(schema *spec.Schema, structure *structuralschema.Structural, cel *sc
 		flat.Items = nil
 		p.list = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"": flat}}
 	}
-	return p.inside(schema, structure, cel)
+	return p.withFields(schema, structure, cel)
 }
 
-// inside adds the inner parts; nil if one of them is not supported.
-func (p *part) inside(schema *spec.Schema, structure *structuralschema.Structural, cel *schemacel.Validator) *part {
+// withFields adds the parts of the fields and of the values of a map. It returns nil if one of them is not supported.
+func (p *part) withFields(schema *spec.Schema, structure *structuralschema.Structural, cel *schemacel.Validator) *part {
 	p.fields = map[string]*part{}
 	for name, field := range schema.Properties {
 		its, ok := structure.Properties[name]

@@ -37,7 +37,7 @@ const (
 	MoneyPattern    = `^[0-9]{1,12}(\.[0-9]{1,2})?$`
 )
 
-// A kindRow describes the values of a kind.
+// A kindRow describes the values of arguments of one kind, for the reference and the JSON Schema.
 type kindRow struct {
 	text string // for readers
 	// forms are the forms that a value can have in JSON, in addition to an expression; nil allows

@@ -47,7 +47,7 @@ func (m Modes) prefix() string {
 // About describes an argument, in Markdown.
 func (a Arg) About() string { return a.Modes.prefix() + a.Doc }
 
-// within returns the modes of an argument in a block.
+// within returns the modes in which an argument has an effect if its block has an effect only in some modes.
 func (m Modes) within(block Modes) Modes {
 	m.NoEffectOnLKE = m.NoEffectOnLKE || block.NoEffectOnLKE
 	if m.NotInstances == "" {

@@ -115,7 +115,7 @@ func (p *Page) write(indent int, line string) {
 // Cell returns a text as one line without tabs, which would end a cell.
 func Cell(text string) string { return Harmless(strings.ReplaceAll(OneLine(text), "\t", `\u0009`)) }
 
-// Columns aligns rows, some columns at the right. Each row is one line.
+// Columns is text.Columns for cells with words of others: each becomes one line that no terminal interprets.
 func Columns(rows [][]string, right ...int) []string {
 	shown := make([][]string, len(rows))
 	for i, row := range rows {

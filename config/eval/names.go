@@ -190,15 +190,15 @@ func operands(expr hcl.Expression) (all []hcl.Expression) {
 		all = []hcl.Expression{e.Val}
 	}
 	for i := range all {
-		all[i] = bare(all[i])
+		all[i] = withoutParens(all[i])
 	}
 	return all
 }
 
-// bare is an expression without parentheses.
-func bare(expr hcl.Expression) hcl.Expression {
+// withoutParens returns an expression without the parentheses around it.
+func withoutParens(expr hcl.Expression) hcl.Expression {
 	if e, ok := expr.(*hclsyntax.ParenthesesExpr); ok {
-		return bare(e.Expression)
+		return withoutParens(e.Expression)
 	}
 	return expr
 }

@@ -17,7 +17,8 @@ type Files interface {
 	Match(dir, pattern string) ([]string, error)
 }
 
-// fileFunc is a function of named paths. Without files, no file exists.
+// fileFunc returns a function of the language whose arguments are paths, with these names. Without files, each call is an
+// error.
 func fileFunc(files Files, result cty.Type, read func(args []string) (cty.Value, error),
 	names ...string) function.Function {
 	var params []function.Parameter

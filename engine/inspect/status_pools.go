@@ -287,8 +287,8 @@ func (w *reader) maintained(pool *karpv1.NodePool) []Remark {
 // mostRelabeled is the largest number of nodes without their new labels that are named.
 const mostRelabeled = 5
 
-// relabels reports nodes of a pool that do not have the values of labels or annotations that change in place, and why
-// not.
+// relabels returns a remark about nodes of a pool on which labels or annotations have not been changed in place yet, and
+// one with the reason, if an event has it.
 func (w *reader) relabels(pool *karpv1.NodePool) (says []Remark) {
 	template, all := inplace.TemplateOf(pool), 0
 	nodes := map[string]*corev1.Node{}

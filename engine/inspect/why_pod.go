@@ -153,7 +153,7 @@ func (w *reader) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("create a %s (%s) for the pod", p.Plan,
 			w.price(p.Plan).AnHour())}}
 	case p.Node != "":
-		return plainLines(w.room(p.Node))
+		return plainLines(w.fitsOn(p.Node))
 	}
 	var near, far []Line
 	for _, r := range p.Reasons {
@@ -201,8 +201,8 @@ func (w *reader) elsewhere(pod *corev1.Pod) (lines []Line) {
 // mostFar is the largest number of lines about pools that do not match a pod.
 const mostFar = 8
 
-// room reports that an existing or coming node has capacity for a pod.
-func (w *reader) room(name string) string {
+// fitsOn returns the answer for a pending pod that fits on a node, which exists or has not joined yet.
+func (w *reader) fitsOn(name string) string {
 	for _, nc := range w.Claims {
 		if nc.Name == name && nc.Status.NodeName == "" {
 			return fmt.Sprintf("nothing: the pod fits on the node of NodeClaim %s, which has not joined yet: %s.%s", name,

@@ -390,7 +390,7 @@ func changedPool(c Change, base, head side) object {
 	return head.others[i]
 }
 
-// allows returns the consolidation of a pool; all if only its nodes are known.
+// allows returns which nodes of a pool Karpenter may consolidate. If only the nodes of the pool are known, it assumes all.
 func allows(o object) consolidation {
 	if o.pool == nil {
 		return consolidatesUnderutilized

@@ -188,7 +188,7 @@ func (s *spare) left() (left []*corev1.Pod) {
 	return left
 }
 
-// spareOf adds up the nodes that exist only for buffers, and notes for which buffers.
+// spareOf returns the number and cost of nodes that exist only for buffers, and a note for each buffer.
 func (w *cluster) spareOf(nodes []Node) (total Spare, notes []string) {
 	total = Spare{Pods: len(w.spare.pods), Unknown: w.spare.unknown}
 	buffers := w.workloads[len(w.workloads)-w.spare.loads:]

@@ -150,7 +150,7 @@ func (e *consolidation) step(ctx context.Context) error {
 		e.setAgedConditions(m)
 	}
 	if e.changed {
-		if err := e.judge(ctx); err != nil {
+		if err := e.markDrifted(ctx); err != nil {
 			return err
 		}
 	}
@@ -652,8 +652,8 @@ func (e *consolidation) scaleStatic(ctx context.Context) error {
 	return nil
 }
 
-// judge finds drifted nodes with Karpenter's own controller.
-func (e *consolidation) judge(ctx context.Context) error {
+// markDrifted sets the condition Drifted of NodeClaims, with Karpenter's own controller.
+func (e *consolidation) markDrifted(ctx context.Context) error {
 	// Another chooser is needed, because this one caches for a while how far versions have rolled out.
 	chooser := *e.chooser
 	chooser.Orders = e.mode.Orders(e.store, e.types)

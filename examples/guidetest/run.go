@@ -100,8 +100,8 @@ func (r Runner) ask(t *testing.T, root string, s step) (out string, code int) {
 	}
 }
 
-// clone makes a repository with one commit of a directory, without what is read by
-// people, as it is after it was cloned and a branch was begun.
+// clone creates a repository with one commit of a directory, without its Markdown files. It has a remote and a new
+// branch, as after git clone and git switch --create.
 func (r Runner) clone(t *testing.T, from, to string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -100,13 +100,14 @@ func (e *Enforcer) Types(ctx context.Context, pool string) ([]*cloudprovider.Ins
 	if v.version == list.Version && v.counted == e.counted {
 		return v.types, nil
 	}
-	v = e.view(pool, list, v)
+	v = e.updatedView(pool, list, v)
 	e.views[pool] = v
 	return v.types, nil
 }
 
-// view updates a view. It keeps the slice if nothing has changed.
-func (e *Enforcer) view(pool string, list instancetype.List, old view) view {
+// updatedView returns the plan types that the limits leave to a pool. It keeps the slice of the old view if they are the
+// same.
+func (e *Enforcer) updatedView(pool string, list instancetype.List, old view) view {
 	shared := e.tally.Shared()
 	next := view{version: list.Version, counted: e.counted, mask: make([]bool, len(list.Types))}
 	same := old.version == list.Version

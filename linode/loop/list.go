@@ -72,8 +72,8 @@ func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err 
 	}
 }
 
-// make requests a list when the next one is due, unless there is one of a time or later: a newer list may have
-// ended between the caller's check and this call.
+// make waits until the next list is due, and requests it. It does nothing if there is a list of notBefore or later: that
+// may have ended between the caller's check and this call.
 func (l *List[T]) make(ctx context.Context, notBefore time.Time) error {
 	_, known, due := l.since(notBefore)
 	if !known {

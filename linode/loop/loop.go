@@ -72,7 +72,7 @@ func (l *Loop[Memory]) WakeNow() { putToken(l.now) }
 // Woken reports whether a step was requested, soon or at once.
 func (l *Loop[Memory]) Woken() (soon, now bool) { return len(l.wake) > 0, len(l.now) > 0 }
 
-// putToken puts a token into a channel with room for one.
+// putToken signals Run through a channel with room for one token.
 func putToken(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -80,7 +80,7 @@ func putToken(c chan<- struct{}) {
 	}
 }
 
-// takeToken removes the token, if there is one.
+// takeToken removes the signal, if there is one.
 func takeToken(c <-chan struct{}) {
 	select {
 	case <-c:

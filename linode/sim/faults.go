@@ -83,8 +83,8 @@ func (l *faults) firstDue(matches func(*injected) bool) (due *injected) {
 // room returns how many nodes can still be had in spite of the fault.
 func (f *injected) room() int { return max(0, f.Fault.Room-f.Given) }
 
-// give counts nodes that were made in the room that faults leave.
-func (l *faults) give(plan, region string, nodes int) {
+// countMade counts new nodes against the number that a fault of capacity still allows.
+func (l *faults) countMade(plan, region string, nodes int) {
 	for _, f := range l.list {
 		if f.Fault.empties(Refuse, plan, region) || f.Fault.empties(Clamp, plan, region) {
 			f.Given += min(nodes, f.room())

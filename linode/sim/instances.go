@@ -61,7 +61,7 @@ func (st *state) createInstance(q *request) (any, error) {
 	}
 	made := st.makeLinode(spec, q.now)
 	st.faults.applyTo(&made.Linode)
-	st.faults.give(spec.Type, spec.Region, 1)
+	st.faults.countMade(spec.Type, spec.Region, 1)
 	return made.view(st.assets, q.now), nil
 }
 

@@ -13,7 +13,7 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 	for range n {
 		st.addSlot(p, now)
 	}
-	st.faults.give(p.plan.ID, p.cluster.Region, n)
+	st.faults.countMade(p.plan.ID, p.cluster.Region, n)
 }
 
 func (st *state) addSlot(p *pool, now time.Time) {

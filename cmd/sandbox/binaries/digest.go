@@ -14,7 +14,7 @@ func toolchain() string {
 	return strings.Join([]string{runtime.Version(), runtime.GOOS, runtime.GOARCH}, " ")
 }
 
-// goVersion returns the version of Go that built this program, such as go1.27.3.
+// goVersion returns the version of Go that built the sandbox, and with which it builds programs, such as go1.27.3.
 func goVersion() string {
 	version, _, _ := strings.Cut(runtime.Version(), " ")
 	return version

@@ -111,10 +111,10 @@ func (r *reader) note(format string, args ...any) {
 	r.found.Notes = append(r.found.Notes, fmt.Sprintf(format, args...))
 }
 
-// miss notes the error of an object.
+// miss adds the error of an object that could not be read, so that pods may be missing.
 func (r *reader) miss(err error) { r.found.Missing = append(r.found.Missing, err.Error()) }
 
-// once adds a note that several objects have in common.
+// once adds a note, unless another object has already added it.
 func (r *reader) once(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !r.told[text] {
 		r.told[text] = true
@@ -243,6 +243,7 @@ func hashed(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 
 var withPods = []string{"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "CronJob"}
 
+// daemons adds a DaemonSet, whose pods run on each new node.
 func (r *reader) daemons(o manifests.Object) error {
 	s, err := typed[appsv1.DaemonSet](r, o)
 	if err == nil {

@@ -41,9 +41,8 @@ func kubeletConfig(k *settings) string {
 	return asYAML(fields)
 }
 
-// flags are the settings as flags of the kubelet, which is how k3s hands them on in all its
-// versions: a file of settings counts for less than the flags that k3s gave a kubelet before
-// it wrote such files itself (1.32).
+// flags are the settings as flags of the kubelet, for k3s. k3s passes flags on in all its versions. A file of settings
+// has no effect before 1.32 for a setting that k3s itself passes as a flag.
 //
 // Unverified: that k3s and the kubelet take each of these flags. All but provider-id and the
 // labels are deprecated in favour of files, and have been since 1.10.
