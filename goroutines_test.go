@@ -14,7 +14,7 @@ import (
 // unrecovered are goroutines in the code of linode and engine in which a panic ends the process, by their files, and why
 // that is fine.
 var unrecovered = map[string]string{
-	"engine/compare/ahead.go":      "the commands list ahead, and no controller does",
+	"engine/compare/view.go":       "the commands list ahead, and no controller does",
 	"engine/compile/compile.go":    "the controller compiles in a child process",
 	"engine/source/program.go":     "it waits for a process to end, and reads nothing of others",
 	"linode/instance/instances.go": "what it runs for ever recovers for each round: loop.Every",

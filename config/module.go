@@ -4,10 +4,14 @@ import (
 	"io/fs"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Options are the inputs of a directory in addition to its files.
@@ -74,4 +78,80 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 		diags = append(diags, m.begin(opts.Run)...)
 	}
 	return m, diag.Sort(load.Advise(diags))
+}
+
+// Reach returns the files that the module compiles from.
+func (m *Module) Reach() load.Reach { return m.tree.Reach() }
+
+// IsCluster reports whether the module configures a cluster, and is not a module for others to
+// call.
+func (m *Module) IsCluster() bool { return len(m.tree.Root.Blocks.OfType(schemas.Cluster.Type)) > 0 }
+
+// Evaluate evaluates an expression as if it were written in the module's directory. It evaluates
+// only the names that the expression refers to, so errors elsewhere do not matter. Diagnostics use
+// name as the name of the expression. A module can be evaluated only once.
+func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
+	m.Files[name] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(src)}
+	expr, diags := syntax.ParseExpression(name, src)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	c := m.compiler()
+	c.functions["type"] = function.Type
+	v, _, diags := c.scope.Value(expr)
+	diags = append(diags, c.run.Diags...)
+	for _, d := range c.diags {
+		if d.Summary == undeclared {
+			diags = append(diags, d)
+		}
+	}
+	if !diags.HasErrors() && !v.IsWhollyKnown() {
+		diags = append(c.diags,
+			diag.Error("Value cannot be computed", "A value that the expression refers to has an error."))
+	}
+	return v, diag.Sort(diags)
+}
+
+// VariableNames lists the names of the module's variables in order of declaration.
+func (m *Module) VariableNames() (names []string) {
+	for _, block := range m.tree.Root.Blocks.OfType(schemas.Variable.Type) {
+		names = append(names, block.Labels[0])
+	}
+	return names
+}
+
+// A Variable is an input of a directory.
+type Variable struct {
+	Name        string
+	Description string
+	Type        cty.Type
+	Value       cty.Value // from the files and options; cty.NilVal if it must be set
+}
+
+// Variables lists the variables of the module in order of declaration, with the values from its
+// files and options. It evaluates only variables, so errors elsewhere do not matter. A module can
+// be evaluated only once.
+func (m *Module) Variables() ([]Variable, hcl.Diagnostics) {
+	c := m.compiler()
+	var variables []Variable
+	for _, block := range c.dir.Blocks.OfType(schemas.Variable.Type) {
+		content, diags := block.Body.Content(decode.Schema(schemas.Variable))
+		v := Variable{Name: block.Labels[0], Type: cty.DynamicPseudoType}
+		if attr := content.Attributes["description"]; attr != nil {
+			text, textDiags := decode.Literal(attr)
+			v.Description, diags = text, append(diags, textDiags...)
+		}
+		ty, typeDiags := c.constraint(content.Attributes["type"])
+		diags = append(diags, typeDiags...)
+		if !typeDiags.HasErrors() {
+			v.Type = ty.ty
+		}
+		if _, given := c.inputs[v.Name]; given || content.Attributes["default"] != nil {
+			value, valueDiags := c.variable(block).Eval()
+			v.Value, diags = value, append(diags, valueDiags...)
+		}
+		c.report(diags...)
+		variables = append(variables, v)
+	}
+	return variables, diag.Sort(append(c.diags, c.run.Diags...))
 }

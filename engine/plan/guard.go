@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -427,4 +429,30 @@ func shareHundredths(s config.Share, of int) int {
 		return s.Number * of
 	}
 	return s.Number * 100
+}
+
+// WindowOpens returns the first minute from now on in which a window is open and no freeze is active: the one
+// decision about when a change that touches nodes is applied. Without windows, one is always open. It is the zero
+// time if that is not within a year.
+func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, error) {
+	open, err := recurrencesOf(windows)
+	if err != nil {
+		return time.Time{}, err
+	}
+	frozen, err := recurrencesOf(freezes)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return schedule.Opens(open, frozen, now), nil
+}
+
+func recurrencesOf(periods []config.Period) (all []schedule.Recurrence, err error) {
+	for _, p := range periods {
+		read, err := schedule.Recur(p.Schedule, p.Duration)
+		if err != nil {
+			return nil, fmt.Errorf("%s: read the schedule %q: %w", p.Name, p.Schedule, err)
+		}
+		all = append(all, read)
+	}
+	return all, nil
 }
