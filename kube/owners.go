@@ -122,7 +122,7 @@ func Dropped(live map[string]any) (texts []string) {
 
 // writtenByTool reports whether a tool or a controller wrote a label or an annotation.
 func writtenByTool(key, value string) bool {
-	if key == schemas.AnnotationInPlace { // from in_place
+	if key == schemas.AnnotationInPlace || key == schemas.AnnotationRefreshAfter { // from arguments
 		return false
 	}
 	return hasAnyPrefix(key, noise) || slices.ContainsFunc(knownTools(), func(t tool) bool { return t.wrote(key, value) })

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
+	"github.com/lkeplan/lkeplan/linode/age"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -41,7 +42,20 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 	if class.Spec.ReplaceBeforeMaintenance != nil && nc.Annotations[maintenance.AnnotationReplace] != "" {
 		return nodeclaim.MaintenanceDrifted, nil
 	}
-	return "", nil
+	return p.agedOut(ctx, nc)
+}
+
+// agedOut returns the reason to replace a node that has reached the age at which its NodePool replaces nodes.
+func (p *Provider) agedOut(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
+	pool, err := p.chooser.nodePool(ctx, nc)
+	if pool == nil || err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	after, err := age.After(pool)
+	if err != nil || after == 0 || p.now().Before(age.Due(nc.CreationTimestamp.Time, nc.Name, after)) {
+		return "", nil // an invalid value is a condition of the NodePool
+	}
+	return nodeclaim.AgeDrifted, nil
 }
 
 // templateDrifted reports whether a claim was created from another template of its NodePool, except for labels and

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
+	"github.com/lkeplan/lkeplan/linode/age"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -38,6 +39,10 @@ const ConditionOutOfStock = "OutOfStock"
 // ConditionReplicaFailure on a NodePool with replicas is true while another machine for it is unavailable; the
 // message has the reason and the time of the next try. Otherwise the condition is absent.
 const ConditionReplicaFailure = "ReplicaFailure"
+
+// ConditionRefreshInvalid on a NodePool is true if the age at which its nodes are replaced cannot be read, so that none
+// is. Otherwise the condition is absent.
+const ConditionRefreshInvalid = "RefreshAfterInvalid"
 
 // Narrow removes zones and regions other than the cluster's from those that a NodePool allows. Karpenter assumes
 // that every zone that some NodePool names exists, and would spread pods of others over it, which then wait forever
@@ -146,6 +151,11 @@ func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 		conditions.SetFalse(karpv1.ConditionTypeValidationSucceeded, "LKEUnacceptable", why)
 	default:
 		conditions.SetTrue(karpv1.ConditionTypeValidationSucceeded)
+	}
+	if _, err := age.After(pool); err == nil {
+		_ = conditions.Clear(ConditionRefreshInvalid) // an error is only possible for parts of Ready
+	} else if conditions.SetTrueWithReason(ConditionRefreshInvalid, ConditionRefreshInvalid, err.Error()) {
+		n.events.Eventf(pool, nil, corev1.EventTypeWarning, ConditionRefreshInvalid, "Validate", "%s", err)
 	}
 	if text := n.outOfStock(pool); text != "" {
 		conditions.SetTrueWithReason(ConditionOutOfStock, "NoMachines", text)

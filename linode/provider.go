@@ -41,6 +41,7 @@ type Provider struct {
 	chooser  *Chooser
 	machines Machines
 	retired  instancetype.Retired
+	now      func() time.Time
 
 	RepairAfter time.Duration // how long a node must not be ready before Karpenter replaces it; 0: the constant RepairAfter
 }
@@ -78,7 +79,7 @@ var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
 // NewProvider returns a CloudProvider.
 func NewProvider(chooser *Chooser, machines Machines) *Provider {
-	return &Provider{chooser: chooser, machines: machines}
+	return &Provider{chooser: chooser, machines: machines, now: time.Now}
 }
 
 // Region returns the region of the cluster, which is also its only zone.

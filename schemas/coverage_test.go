@@ -56,7 +56,7 @@ func paths(block schemas.Block, prefix string) (list []string) {
 		prefix += ".*"
 	}
 	for _, arg := range block.Args {
-		if arg.Path == "" || arg.Kind == schemas.LabelKeys { // an annotation of lkeplan
+		if arg.Path == "" || strings.HasPrefix(arg.Path, "metadata.annotations[") { // an annotation of lkeplan
 			continue
 		}
 		for _, field := range written(arg.Kind) {

@@ -1,5 +1,7 @@
 package schemas
 
+import "time"
+
 // The modes of a cluster: how its machines are created.
 const (
 	ModeLKE      = "lke"
@@ -97,3 +99,10 @@ const AnnotationRemoval = "lkeplan.dev/condemned"
 // AnnotationInPlace is on a NodePool: the keys of labels and annotations of its template that change in place, sorted and
 // separated by commas.
 const AnnotationInPlace = "lkeplan.dev/in-place"
+
+// AnnotationRefreshAfter is on a NodePool: the age at which its nodes are replaced within its disruption budgets. It is
+// on the NodePool and not on its template, so that a change of it changes no hash.
+const AnnotationRefreshAfter = "lkeplan.dev/refresh-after"
+
+// ShortestRefresh is the least value of refresh_after: a Linode takes minutes to join the cluster.
+const ShortestRefresh = 10 * time.Minute

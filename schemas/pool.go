@@ -36,7 +36,13 @@ var Pool = Block{
 		{Name: "replicas", Path: "spec.replicas", Kind: Number, Default: "scales with pods",
 			Doc: "A fixed number of nodes. The pool does not scale with pods."},
 		{Name: "expire_after", Path: "spec.template.spec.expireAfter", Kind: Duration, Default: "720h",
-			Doc: `The age at which a node is replaced, or "Never".`},
+			Doc: `The age at which a node is drained at any time, regardless of budgets and without a replacement first, or ` +
+				`"Never".`},
+		{Name: "refresh_after", Path: "metadata.annotations[" + AnnotationRefreshAfter + "]", Kind: Duration, Default: "never",
+			Doc: "The age by which a node is replaced within the disruption budgets, the oldest first, each after its " +
+				`replacement is ready: "720h". Each node is due in the last tenth of this time, so that nodes which were ` +
+				"created together are not due together. A change of the value changes no node by itself; nodes that are older " +
+				"are due at once."},
 		{Name: "termination_grace_period", Path: "spec.template.spec.terminationGracePeriod", Kind: Duration,
 			Default: "no limit", Doc: "How long a node can drain before its pods are removed by force."},
 		forEach, enabled, manifest,

@@ -57,6 +57,7 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	if !d.diags.HasErrors() {
 		d.checkReserved(object)
 		d.checkInPlace(object)
+		d.checkRefresh(object)
 	}
 	if !d.diags.HasErrors() && hasEndless(object) {
 		d.checkEndless(originsOf(slices.Clone(d.origins)), "", object)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -95,8 +96,8 @@ func (d *decoder) checkReserved(object map[string]any) {
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			value, _ := keys[key].(string)
 			owner := schemas.ReservedFor(key, value)
-			if arg := at.Find(part + "." + key).Arg; arg != nil && arg.Kind == schemas.LabelKeys {
-				continue // the argument in_place has set it
+			if arg := at.Find(part + "." + key).Arg; arg != nil && arg.Path == part+"["+key+"]" {
+				continue // its argument has set it
 			}
 			if owner == "" || slices.Contains(onNodes, part) && owner != schemas.Ours {
 				continue
@@ -136,6 +137,17 @@ func (d *decoder) checkInPlace(object map[string]any) {
 				"nodes. Delete it from in_place or from requirements.", key)))
 		}
 	}
+}
+
+// checkRefresh reports an age at which nodes cannot be replaced.
+func (d *decoder) checkRefresh(object map[string]any) {
+	text, _ := manifest.Map(object, "metadata", "annotations")[schemas.AnnotationRefreshAfter].(string)
+	if after, err := time.ParseDuration(text); text == "" || err == nil && after >= schemas.ShortestRefresh {
+		return
+	}
+	from := originsOf(slices.Clone(d.origins)).Find("metadata.annotations." + schemas.AnnotationRefreshAfter)
+	d.fail(from.Error("Invalid age", fmt.Sprintf("The nodes of a pool cannot be replaced at the age %s. Write 10m or more, such as "+
+		"\"720h\", or delete refresh_after.", text)))
 }
 
 // warnCovered warns of fields that an argument can set, because arguments are checked better and

@@ -40,6 +40,9 @@ func TestGuards(t *testing.T) {
 		return fmt.Sprintf("pool %q {\n  node_class   = node_class.default\n  requirements = { cpu = 4 }\n "+
 			" expire_after = %q\n}\n", name, expiry)
 	}
+	aged := func(refresh string) string {
+		return strings.Replace(pool("a", "720h"), "  expire_after", fmt.Sprintf("  refresh_after = %q\n  expire_after", refresh), 1)
+	}
 	const class = "node_class \"default\" {}\n"
 	three := class + pool("a", "720h") + pool("b", "720h") + pool("c", "720h")
 	static := func(replicas int) string {
@@ -138,6 +141,20 @@ func TestGuards(t *testing.T) {
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, but their number is unknown without a " +
 				"cluster. To count them, add --nodes live or --nodes snapshot:FILE."}},
+		{name: "no node may be replaced, and an age of an hour lets all of them go", nodes: nodes[:2],
+			base: class + aged("720h") + "guards {\n  max_rolled_nodes = \"0\"\n}\n", head: class + aged("1h"),
+			want: []string{"max_rolled_nodes: blocked: 2 of 2 nodes may be removed, and the limit is 0."}},
+		{name: "no node may be replaced, and an age is set", nodes: nodes[:2],
+			base: class + pool("a", "720h") + "guards {\n  max_rolled_nodes = \"0\"\n}\n", head: class + aged("720h"),
+			want: []string{"max_rolled_nodes: blocked: 2 of 2 nodes may be removed, and the limit is 0."}},
+		{name: "no node may be replaced, and an age lets go those of a cluster that was not read",
+			base: class + aged("720h") + "guards {\n  max_rolled_nodes = \"0\"\n}\n", head: class + aged("1h"),
+			want: []string{"max_rolled_nodes: blocked: " + attracted}},
+		{name: "no node may be replaced, and a higher age lets none go", nodes: nodes[:2],
+			base: class + aged("720h") + "guards {\n  max_rolled_nodes = \"0\"\n}\n", head: class + aged("721h")},
+		{name: "a freeze of a lower age", nodes: nodes[:2], base: class + aged("720h") + weekend, head: class + aged("719h"),
+			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
+				"Ask the duty officer."}},
 		{name: "a freeze of overlays", base: three + weekend,
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"freeze weekend: waiting: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +

@@ -173,7 +173,7 @@ func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, 
 		case *disruption.Repair:
 			ours = repair{method, clk}
 		case *disruption.StaticDrift:
-			ours = countedDrift{method, c.static}
+			ours = countedDrift{ours, c.static}
 		}
 		methods[i] = newDelayed(ours, clk)
 	}

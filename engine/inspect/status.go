@@ -69,6 +69,7 @@ const (
 	RemarkHeld      RemarkKind = "held"        // something blocks the replacement of nodes
 	RemarkCondemned RemarkKind = "condemned"   // the pool is draining
 	RemarkHosts     RemarkKind = "maintenance" // Linode maintains the hosts of nodes
+	RemarkRefresh   RemarkKind = "refresh"     // nodes are replaced because of their age
 	RemarkRelabel   RemarkKind = "relabel"     // labels or annotations of nodes are being changed in place
 	RemarkUnhealthy RemarkKind = "unhealthy"   // so many nodes are not ready that none is repaired
 	RemarkPrice     RemarkKind = "price"       // Linode has changed a price, for which Karpenter may move nodes

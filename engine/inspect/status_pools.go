@@ -39,9 +39,10 @@ type PoolStatus struct {
 	States []Count       `json:"states"`
 	Cost   catalog.Price `json:"cost"` // without the unpriced
 	// Unpriced are the nodes whose price is unknown.
-	Unpriced int      `json:"unpriced,omitempty"`
-	Limits   []Amount `json:"limits"` // its own
-	Says     []Remark `json:"says"`
+	Unpriced int            `json:"unpriced,omitempty"`
+	Refresh  *plan.Calendar `json:"refresh,omitempty"` // when nodes are replaced because of their age
+	Limits   []Amount       `json:"limits"`            // its own
+	Says     []Remark       `json:"says"`
 	coming   int
 }
 
@@ -140,7 +141,7 @@ func (w *reader) pools(nodes []Node) []PoolStatus {
 			}
 		}
 		if object := objects[name]; object != nil {
-			p.Class, p.Limits = classOf(object), w.ownLimits(object)
+			p.Class, p.Limits, p.Refresh = classOf(object), w.ownLimits(object), w.rolls.pools[name].Refresh
 			if w.rolls.pools[name].Condemned != nil { // it may have no more nodes, which is no limit that a user has set
 				p.Limits = slices.DeleteFunc(p.Limits, func(a Amount) bool { return a.Most == "0" })
 			}
@@ -167,7 +168,7 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		condition string
 		what      RemarkKind
 	}{
-		{linode.ConditionOutOfStock, RemarkStock}, {linode.ConditionReplicaFailure, RemarkReplicas},
+		{linode.ConditionRefreshInvalid, RemarkRefresh}, {linode.ConditionOutOfStock, RemarkStock}, {linode.ConditionReplicaFailure, RemarkReplicas},
 		{limits.ConditionReplacementsStopped, RemarkLoop},
 	} {
 		if c := set.Get(of.condition); c.IsTrue() {
@@ -194,6 +195,9 @@ func (w *reader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits [
 		says = append(says, Remark{What: RemarkCondemned, Text: state, Since: timeOrNil(r.Condemned.Since)})
 	case r.Outdated > 0: // the states of joining nodes are enough
 		says = append(says, Remark{What: RemarkRolling, Text: state})
+	}
+	if text := r.Refresh.Short(); text != "" {
+		says = append(says, Remark{What: RemarkRefresh, Text: text})
 	}
 	for _, text := range holds {
 		says = append(says, Remark{What: RemarkHeld, Text: text})

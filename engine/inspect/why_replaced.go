@@ -27,6 +27,7 @@ var drifts = map[string]string{
 	"NodeClassDrift":         "its LinodeNodeClass has changed since the node was created",
 	"KubernetesVersionDrift": "its LinodeNodeClass names another version of Kubernetes",
 	"LKEPoolDrift":           "another user changed its LKE pool, and LKE cannot revert that change in place",
+	"RefreshAfter":           "it has reached the age at which its pool replaces nodes",
 	"InstanceResized":        "its Linode was resized to another plan type",
 }
 
@@ -65,6 +66,9 @@ func (w *reader) replaced(nc *karpv1.NodeClaim) (about About, lines []Line) {
 			text = fmt.Sprintf("Karpenter reports that the node has drifted: %q", drifted.Reason)
 		}
 		texts = append(append(texts, text), w.awaited(nc)...)
+		if drift == string(nodeclaim.AgeDrifted) {
+			texts = append(texts, w.aged(nc)...)
+		}
 	case w.rolls.outdated[nc.Name] && !draining:
 		texts = append(texts, "the node differs from its pool or its LinodeNodeClass; Karpenter has not marked it as drifted yet")
 	case marked || w.rolls.outdated[nc.Name]:

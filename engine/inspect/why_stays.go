@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/age"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
@@ -36,7 +37,7 @@ func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error
 	if text := w.movedBy(nc.Name); text != "" {
 		lines = plainLines(text)
 	}
-	lines = append(lines, plainLines(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.policy(pool, nc, len(pods)))...)...)
+	lines = append(lines, plainLines(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.aged(nc), w.policy(pool, nc, len(pods)))...)...)
 	holds, err := w.holds(nc, true)
 	if err != nil {
 		return nil, err
@@ -89,6 +90,24 @@ func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, erro
 		}
 	}
 	return plainLines(texts...), nil
+}
+
+// aged says when a node is replaced because of its age.
+func (w *reader) aged(nc *karpv1.NodeClaim) []string {
+	pool := w.poolOf(nc)
+	if pool == nil {
+		return nil
+	}
+	after, err := age.After(pool)
+	if err != nil || after == 0 {
+		return nil // an invalid value is a condition of the pool
+	}
+	sentence := fmt.Sprintf("pool %s replaces nodes by age: refresh_after is %s, and the node is due at %s", pool.Name, text.Duration(after),
+		text.SoonTime(age.Due(nc.CreationTimestamp.Time, nc.Name, after)))
+	if night, ok := w.rolls.pools[pool.Name].Refresh.Night(nc.Name); ok {
+		sentence += fmt.Sprintf("; the budgets let it go between %s and %s", text.SoonTime(night.From), text.SoonTime(night.Until))
+	}
+	return []string{sentence}
 }
 
 // hosts reports maintenance of a node's host that does not replace the node yet, and until when its paid hour keeps it.

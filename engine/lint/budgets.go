@@ -8,6 +8,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/schedule"
+	"github.com/lkeplan/lkeplan/linode/age"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
@@ -132,8 +134,8 @@ func onlyScheduled(c *checker, p *pool) {
 func expiryIgnoresBudgets(c *checker, p *pool) {
 	expires := p.Spec.Template.Spec.ExpireAfter.Duration
 	i := slices.IndexFunc(p.Spec.Disruption.Budgets, closed)
-	if expires == nil || i < 0 {
-		return
+	if refreshed, err := age.After(p.NodePool); expires == nil || i < 0 || err == nil && refreshed > 0 {
+		return // with refresh_after, expire_after is a last resort, or expires-before-refresh
 	}
 	path := budgetPath(i)
 	if written, ok := manifest.Lookup(p.object.Manifest, "spec", "template", "spec", "expireAfter"); ok && written != nil {
@@ -141,8 +143,30 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 	}
 	c.report(p.object.Addr, path,
 		"Nodes expire %s after their creation, even while a budget blocks disruption. Karpenter drains them without "+
-			"creating replacements first. Set expire_after = \"Never\", or suppress this warning with the comment "+
-			"\"# lkeplan:ignore expiry-without-budget REASON\".", text.Duration(*expires))
+			"creating replacements first. To replace nodes by age within the budgets, set refresh_after = %q and "+
+			"expire_after = \"Never\". If expire_after is meant as a last resort, suppress this warning with the comment "+
+			"\"# lkeplan:ignore expiry-without-budget REASON\".", text.Duration(*expires), text.Duration(*expires))
+}
+
+// expiresBeforeRefresh finds pools whose nodes expire at the latest when they are to be refreshed, so that Karpenter drains
+// them at any time, without replacements first.
+func expiresBeforeRefresh(c *checker, p *pool) {
+	after, err := age.After(p.NodePool)
+	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; err == nil && after > 0 && expires != nil && *expires <= after {
+		c.report(p.object.Addr, "metadata.annotations."+schemas.AnnotationRefreshAfter,
+			"Nodes are to be replaced within the budgets by the age of %s, but they expire %s after their creation, regardless of "+
+				"budgets and without replacements first (the default of expire_after is 720h). Set expire_after = \"Never\", or, as a last resort "+
+				"for nodes that nothing else could replace, to much more than refresh_after.", text.Duration(after), text.Duration(*expires))
+	}
+}
+
+// shortRefresh finds pools that replace their nodes every day.
+func shortRefresh(c *checker, p *pool) {
+	if after, err := age.After(p.NodePool); err == nil && after > 0 && after < 24*time.Hour {
+		c.report(p.object.Addr, "metadata.annotations."+schemas.AnnotationRefreshAfter,
+			"Each node is replaced %s after its creation, and Linode bills whole hours. To get new node images, set refresh_after to "+
+				"several days, such as \"336h\".", text.Duration(after))
+	}
 }
 
 // joining is how long a Linode can take until its node is ready and pods have run for a moment.

@@ -59,6 +59,8 @@ func lints() []Rule {
 		{Name: "consolidate-before-hour", pool: beforeHour},
 		{Name: "short-expiry", pool: shortExpiry},
 		{Name: "expiry-without-budget", pool: expiryIgnoresBudgets},
+		{Name: "expires-before-refresh", pool: expiresBeforeRefresh},
+		{Name: "short-refresh", pool: shortRefresh},
 		{Name: "static-limit-equals-replicas", pool: staticFull},
 		{Name: "gated-feature", find: gated},
 		{Name: "empty-buffer", find: emptyBuffers},

@@ -110,19 +110,26 @@ func byController(path string) bool {
 		return true
 	}
 	for _, part := range []string{"metadata.labels[", "metadata.annotations["} {
-		if key, ok := strings.CutPrefix(path, part); ok && path != inPlace {
+		if key, ok := strings.CutPrefix(path, part); ok && !authored(path) {
 			return slices.ContainsFunc(foreign, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 		}
 	}
 	return false
 }
 
-// inPlace is the path of the annotation that an author writes as in_place. It is shown and compared like a field.
-const inPlace = "metadata.annotations[" + schemas.AnnotationInPlace + "]"
+// The paths of the annotations that an author writes as in_place and refresh_after.
+const (
+	inPlace      = "metadata.annotations[" + schemas.AnnotationInPlace + "]"
+	refreshAfter = "metadata.annotations[" + schemas.AnnotationRefreshAfter + "]"
+)
+
+// authored reports whether an author writes the annotation at a path as an argument. It is shown and compared like a
+// field.
+func authored(path string) bool { return path == inPlace || path == refreshAfter }
 
 // ownField reports whether a field is a label or an annotation of the object that only lkeplan writes.
 func ownField(path string) bool {
-	return path != inPlace && (strings.HasPrefix(path, "metadata.labels[lkeplan.dev/") || strings.HasPrefix(path, "metadata.annotations[lkeplan.dev/"))
+	return !authored(path) && (strings.HasPrefix(path, "metadata.labels[lkeplan.dev/") || strings.HasPrefix(path, "metadata.annotations[lkeplan.dev/"))
 }
 
 // owners are the field managers of an object with their fields.

@@ -282,6 +282,9 @@ func (p Plan) setTimes(verdicts []Verdict) error {
 		if c.Impact != nil && c.Impact.Pace != nil {
 			c.Impact.Pace.apply(p.Now, opens)
 		}
+		if c.Impact != nil && c.Impact.Refresh != nil {
+			c.Impact.Refresh.apply(p.Now, opens)
+		}
 	}
 	return nil
 }

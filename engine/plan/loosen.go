@@ -68,6 +68,9 @@ func loosensPool(before, after *karpv1.NodePool, path string) bool {
 	case "spec.disruption.budgets":
 		return !asStrict(after.Spec.Disruption.Budgets, before.Spec.Disruption.Budgets)
 	}
+	if path == refreshAfter {
+		return refreshesSooner(before, after)
+	}
 	if key, ok := requirementOf(path); ok {
 		return is >= consolidatesBalanced && widensRequirement(before, after, key)
 	}
@@ -80,6 +83,9 @@ func loosensAny(before, after *karpv1.NodePool) bool {
 		if loosensPool(before, after, "spec.disruption."+field) {
 			return true
 		}
+	}
+	if refreshesSooner(before, after) {
+		return true
 	}
 	requirements := slices.Concat(before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements)
 	return slices.ContainsFunc(requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
@@ -315,7 +321,7 @@ func (p *Plan) setMoves(base, head side, pools map[int]object) {
 	for i := range pools {
 		c := &p.Changes[i]
 		if slices.ContainsFunc(c.Fields, func(f Field) bool {
-			return f.Effect == MayRemove && strings.HasPrefix(f.Path, "spec.disruption")
+			return f.Effect == MayRemove && (strings.HasPrefix(f.Path, "spec.disruption") || f.Path == refreshAfter)
 		}) {
 			c.Sooner = true
 			continue

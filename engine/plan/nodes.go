@@ -70,6 +70,8 @@ type Impact struct {
 	Pace *Pace `json:"budget,omitempty"`
 	// Holds keep rolled nodes from being replaced, most nodes first.
 	Holds []Held `json:"holds,omitempty"`
+	// Refresh is when nodes are replaced because of their age; nil if they are not.
+	Refresh *Calendar `json:"refresh,omitempty"`
 	// Expiring nodes reach their expireAfter within a week, and are then replaced regardless of budgets.
 	Expiring int `json:"expiring"`
 }
@@ -203,12 +205,12 @@ func (p *Plan) setImpact(ctx context.Context, base, head side) error {
 
 // countRemovable counts the nodes of a pool that match after a loosening change and that Karpenter may remove because
 // of it. A pool without consolidation replaces only nodes that had already drifted, and nodes whose hosts have
-// maintenance, which may be any.
+// maintenance, which may be any. If nodes are replaced at a lower age, each of them goes sooner.
 func countRemovable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
 		if !after.replaces(before, node) &&
 			(before.drifted(node) || after.pool == nil || after.allows > consolidatesNone ||
-				after.leads[node.Class] > before.leads[node.Class]) {
+				after.leads[node.Class] > before.leads[node.Class] || before.pool != nil && refreshesSooner(before.pool, after.pool)) {
 			n++
 		}
 	}
@@ -246,6 +248,14 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 			return err
 		}
 		im.Pace = spread
+	}
+	if after.pool != nil && !after.removing && im.Known && !head.Now.IsZero() {
+		differs := func(n Node) bool { return after.drifted(n) || after.replaces(before, n) }
+		calendar, err := CalendarOf(after.pool, nodes, differs, head.Now)
+		if err != nil {
+			return err
+		}
+		im.Refresh = calendar
 	}
 	im.Holds = countHolds(rolled)
 	if len(rolled) == 0 {

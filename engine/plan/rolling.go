@@ -7,12 +7,13 @@ import (
 
 // Rolling is how far the nodes of a pool match the pool and its class.
 type Rolling struct {
-	Addr      string   `json:"address"`
-	Pool      string   `json:"name" doc:"Of the NodePool."`
-	Of        int      `json:"of" doc:"Nodes of the pool."`
-	Outdated  int      `json:"outdated" doc:"Nodes that are still to be replaced."`
-	Joining   int      `json:"joining" doc:"Machines that have not joined the cluster yet."`
-	Condemned *Removal `json:"condemned,omitempty" doc:"The removal of a pool that is no longer declared: it drains its nodes and is then deleted."`
+	Addr      string    `json:"address"`
+	Pool      string    `json:"name" doc:"Of the NodePool."`
+	Of        int       `json:"of" doc:"Nodes of the pool."`
+	Outdated  int       `json:"outdated" doc:"Nodes that are still to be replaced."`
+	Joining   int       `json:"joining" doc:"Machines that have not joined the cluster yet."`
+	Condemned *Removal  `json:"condemned,omitempty" doc:"The removal of a pool that is no longer declared: it drains its nodes and is then deleted."`
+	Refresh   *Calendar `json:"-"` // when nodes are replaced because of their age; nil if they are not
 	// Pace is when the budgets allow the rest; nil if nothing is left, or the time is unknown.
 	Pace  *Pace  `json:"budget,omitempty"`
 	Holds []Held `json:"holds,omitempty" doc:"What keeps nodes from being replaced."` // most nodes first
@@ -42,7 +43,7 @@ func Rolls(s State) ([]Rolling, error) {
 		}
 		r := Rolling{
 			Addr: o.Addr.String(), Pool: name, Of: len(nodes), Outdated: im.Rolled, Joining: asks.joining(nodes),
-			Pace: im.Pace, Holds: im.Holds,
+			Pace: im.Pace, Holds: im.Holds, Refresh: im.Refresh,
 		}
 		if removal, draining := removalOf(o.pool); draining {
 			if r.Condemned = &removal; r.Pace != nil {

@@ -150,12 +150,13 @@ func effectReason(c plan.Change) string {
 
 // impact is the effect on the nodes of a pool, as JSON.
 type impact struct {
-	Certainty string      `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was read."`
-	Nodes     *nodeCount  `json:"nodes,omitempty" doc:"Absent if no cluster was read."`
-	Upgrade   string      `json:"kubernetes_version,omitempty" doc:"Old and new version of the replaced nodes."`
-	Budget    *plan.Pace  `json:"budget,omitempty" doc:"When the budgets allow the replacements."`
-	Holds     []plan.Held `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
-	Moves     []plan.Move `json:"moves,omitempty" doc:"The nodes that Karpenter's consolidation removes or replaces because of the change, if the pods of the cluster are known."`
+	Certainty string         `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was read."`
+	Nodes     *nodeCount     `json:"nodes,omitempty" doc:"Absent if no cluster was read."`
+	Upgrade   string         `json:"kubernetes_version,omitempty" doc:"Old and new version of the replaced nodes."`
+	Budget    *plan.Pace     `json:"budget,omitempty" doc:"When the budgets allow the replacements."`
+	Holds     []plan.Held    `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
+	Refresh   *plan.Calendar `json:"refresh,omitempty" doc:"When nodes are replaced because of their age."`
+	Moves     []plan.Move    `json:"moves,omitempty" doc:"The nodes that Karpenter's consolidation removes or replaces because of the change, if the pods of the cluster are known."`
 }
 
 type nodeCount struct {
@@ -171,7 +172,7 @@ func impactOf(im *plan.Impact) *impact {
 	if im == nil {
 		return nil
 	}
-	r := &impact{Certainty: "static", Upgrade: im.Upgrade, Budget: withoutWaits(im.Pace), Holds: im.Holds, Moves: im.Moves}
+	r := &impact{Certainty: "static", Upgrade: im.Upgrade, Budget: withoutWaits(im.Pace), Holds: im.Holds, Moves: im.Moves, Refresh: im.Refresh}
 	if im.Known {
 		r.Certainty = "exact"
 		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Relabeled, im.Removable, im.Expiring}

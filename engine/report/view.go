@@ -116,6 +116,9 @@ func (v escaper) entry(e entry, path func(string) string) entryView {
 	}
 	for _, c := range e.All() {
 		row.Obstacles = append(row.Obstacles, v.moves(c.Impact)...)
+		if c.Impact != nil {
+			row.Obstacles = append(row.Obstacles, c.Impact.Refresh.Lines(v)...)
+		}
 	}
 	for _, text := range e.Attracts {
 		row.Obstacles = append(row.Obstacles, v(text))

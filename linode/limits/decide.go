@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/inplace"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -170,7 +171,7 @@ func (s replacementState) count(nc *karpv1.NodeClaim, template string, record *r
 	why := nc.StatusConditions(observed).Get(karpv1.ConditionTypeDisruptionReason)
 	drifted := nc.StatusConditions(observed).Get(karpv1.ConditionTypeDrifted)
 	if !stamped || !why.IsTrue() || why.Reason != string(karpv1.DisruptionReasonDrifted) || !drifted.IsTrue() ||
-		drifted.LastTransitionTime.Sub(nc.CreationTimestamp.Time) > young {
+		nodeclaim.DriftedByAge(nc) || drifted.LastTransitionTime.Sub(nc.CreationTimestamp.Time) > young {
 		return false
 	}
 	d.Looked = append(d.Looked, nc)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
 	"github.com/lkeplan/lkeplan/linode/linodetest"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -93,6 +94,9 @@ func TestOnlyReplacementsWithoutAChangeCount(t *testing.T) {
 			is.claim = claimOf(1, is.pool, is.class)
 			condition(is.claim, karpv1.ConditionTypeDrifted, string(disruption.InstanceTypeNotFound), 50*time.Hour)
 			condition(is.claim, karpv1.ConditionTypeDisruptionReason, "Drifted", 51*time.Hour)
+		}, false},
+		"it reached the age at which its pool replaces nodes": {func(is *is) {
+			condition(is.claim, karpv1.ConditionTypeDrifted, string(nodeclaim.AgeDrifted), 10*time.Minute)
 		}, false},
 		"it drifted while young, and a window was closed for a week": {func(is *is) {
 			condition(is.claim, karpv1.ConditionTypeDisruptionReason, "Drifted", 7*24*time.Hour)

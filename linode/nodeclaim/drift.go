@@ -1,6 +1,10 @@
 package nodeclaim
 
-import "sigs.k8s.io/karpenter/pkg/cloudprovider"
+import (
+	"github.com/awslabs/operatorpkg/status"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+)
 
 // Reasons to replace a node, in addition to those of Karpenter.
 const (
@@ -17,9 +21,21 @@ const (
 	// MaintenanceDrifted: Linode maintains the host soon, and the class asks to replace
 	// the node before that.
 	MaintenanceDrifted cloudprovider.DriftReason = "HostMaintenance"
+	// AgeDrifted: the node has reached the age at which its NodePool replaces nodes.
+	AgeDrifted cloudprovider.DriftReason = "RefreshAfter"
 )
 
-// DoneOutside reports whether a reason is a change at Linode, and not of a commit.
+// DriftedByAge reports whether a NodeClaim is to be replaced because of its age alone.
+func DriftedByAge(nc *karpv1.NodeClaim) bool {
+	c := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted)
+	return c.IsTrue() && c.Reason == string(AgeDrifted)
+}
+
+// DoneOutside reports whether a reason is a change at Linode, or the age of the node, and not a commit.
 func DoneOutside(reason string) bool {
-	return reason == string(PoolDrifted) || reason == string(Resized) || reason == string(MaintenanceDrifted)
+	switch cloudprovider.DriftReason(reason) {
+	case PoolDrifted, Resized, MaintenanceDrifted, AgeDrifted:
+		return true
+	}
+	return false
 }

@@ -32,12 +32,14 @@ func LivePolicies(c client.Reader) Policies {
 	}
 }
 
-// Gate limits one of Karpenter's methods to what the policies and the buffers of a cluster allow. Methods that do
-// not consolidate are returned unchanged.
+// Gate limits one of Karpenter's methods to what the policies and the buffers of a cluster allow. Methods for drifted nodes
+// try those that are replaced because of their age last, the oldest first.
 func Gate(method disruption.Method, cluster *state.Cluster, policies Policies, now func() time.Time) disruption.Method {
 	switch method.(type) {
 	case *disruption.Emptiness, *disruption.MultiNodeConsolidation, *disruption.SingleNodeConsolidation:
 		return &gate{method, cluster, policies, now}
+	case *disruption.Drift, *disruption.StaticDrift:
+		return oldestFirst{method}
 	}
 	return method
 }

@@ -1,7 +1,7 @@
 pool "web" {
   node_class   = node_class.default
   requirements = { cpu = between(2, 8) }
-  expire_after = "336h" # want: Budgets do not delay expiry: Nodes expire 336h after their creation, even while a budget blocks disruption. Karpenter drains them without creating replacements first. Set expire_after = "Never", or suppress this warning with the comment "# lkeplan:ignore expiry-without-budget REASON". More: lkeplan explain expiry-without-budget.
+  expire_after = "336h" # want: Budgets do not delay expiry: Nodes expire 336h after their creation, even while a budget blocks disruption. Karpenter drains them without creating replacements first. To replace nodes by age within the budgets, set refresh_after = "336h" and expire_after = "Never". If expire_after is meant as a last resort, suppress this warning with the comment "# lkeplan:ignore expiry-without-budget REASON". More: lkeplan explain expiry-without-budget.
 
   disruption {
     consolidate_after = "10m"

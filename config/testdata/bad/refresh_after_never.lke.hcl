@@ -1,0 +1,4 @@
+pool "web" {
+  node_class    = node_class.default
+  refresh_after = "Never" # want: Invalid age: The nodes of a pool cannot be replaced at the age Never. Write 10m or more, such as "720h", or delete refresh_after.
+}
