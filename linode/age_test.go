@@ -58,7 +58,7 @@ func TestNodesDriftAtTheAgeOfTheirPool(t *testing.T) {
 			pool := nodePool()
 			pool.Annotations = map[string]string{schemas.AnnotationRefreshAfter: tt.value}
 			p := provider(t, class, pool)
-			p.now = func() time.Time { return tt.now }
+			p.Now = func() time.Time { return tt.now }
 			if got, err := p.IsDrifted(t.Context(), tt.nc); err != nil || got != tt.want {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}

@@ -52,7 +52,7 @@ func (p *Provider) agedOut(ctx context.Context, nc *karpv1.NodeClaim) (cloudprov
 		return "", client.IgnoreNotFound(err)
 	}
 	after, err := age.After(pool)
-	if err != nil || after == 0 || p.now().Before(age.Due(nc.CreationTimestamp.Time, nc.Name, after)) {
+	if err != nil || after == 0 || p.Now().Before(age.Due(nc.CreationTimestamp.Time, nc.Name, after)) {
 		return "", nil // an invalid value is a condition of the NodePool
 	}
 	return nodeclaim.AgeDrifted, nil

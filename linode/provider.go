@@ -41,9 +41,9 @@ type Provider struct {
 	chooser  *Chooser
 	machines Machines
 	retired  instancetype.Retired
-	now      func() time.Time
 
-	RepairAfter time.Duration // how long a node must not be ready before Karpenter replaces it; 0: the constant RepairAfter
+	Now         func() time.Time // of the clock
+	RepairAfter time.Duration    // how long a node must not be ready before Karpenter replaces it; 0: the constant RepairAfter
 }
 
 // Machines are the Linodes of a cluster; package lke implements it for LKE's node pools.
@@ -79,7 +79,7 @@ var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
 // NewProvider returns a CloudProvider.
 func NewProvider(chooser *Chooser, machines Machines) *Provider {
-	return &Provider{chooser: chooser, machines: machines, now: time.Now}
+	return &Provider{chooser: chooser, machines: machines, Now: time.Now}
 }
 
 // Region returns the region of the cluster, which is also its only zone.
