@@ -170,8 +170,8 @@ func (s replacementState) count(nc *karpv1.NodeClaim, template string, record *r
 	made, stamped := nc.Annotations[AnnotationTemplate]
 	why := nc.StatusConditions(observed).Get(karpv1.ConditionTypeDisruptionReason)
 	drifted := nc.StatusConditions(observed).Get(karpv1.ConditionTypeDrifted)
-	if !stamped || !why.IsTrue() || why.Reason != string(karpv1.DisruptionReasonDrifted) || !drifted.IsTrue() ||
-		nodeclaim.DriftedByAge(nc) || drifted.LastTransitionTime.Sub(nc.CreationTimestamp.Time) > young {
+	if !stamped || !why.IsTrue() || why.Reason != string(karpv1.DisruptionReasonDrifted) || !drifted.IsTrue() || nodeclaim.DriftedByAge(nc) ||
+		drifted.LastTransitionTime.Sub(nc.CreationTimestamp.Time) > young {
 		return false
 	}
 	d.Looked = append(d.Looked, nc)
