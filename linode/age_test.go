@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -96,7 +95,7 @@ func TestInvalidAgeIsReportedOnce(t *testing.T) {
 		}
 		conditions := pool.StatusConditions(status.WithObservedOnly())
 		if got := conditions.Get(ConditionRefreshInvalid); got.IsTrue() != tt.status || len(told.Events) != tt.told ||
-			conditions.Get(ConditionAccepted).Status != corev1.ConditionTrue {
+			!conditions.Get(ConditionAccepted).IsTrue() {
 			t.Errorf("%q: condition %v, %d events", tt.value, got, len(told.Events))
 		}
 		for range len(told.Events) {
