@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -503,8 +504,10 @@ func (r proofReader) SeenByKarpenter(ctx context.Context, s *lkeplanv1alpha1.Rol
 	}), nil
 }
 
+// isDrifted reports whether a node is marked as drifted because of a change, and not because of its age or of Linode.
 func isDrifted(claim *karpv1.NodeClaim) bool {
-	return claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
+	c := claim.StatusConditions().Get(karpv1.ConditionTypeDrifted)
+	return c.IsTrue() && !nodeclaim.DoneOutside(c.Reason)
 }
 
 // rolloutNode returns the progress of a NodeClaim; node is nil if it has not joined.
