@@ -8,6 +8,7 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/schedule"
 	"github.com/lkeplan/lkeplan/linode/age"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
@@ -121,7 +122,7 @@ func (c *Calendar) apply(now, at time.Time) {
 		}
 	}
 	from, n := at, 0
-	for next, allowed := range c.pace.allowed(at, at.Add(year)) {
+	for next, allowed := range c.pace.allowed(at, at.Add(schedule.Year)) {
 		for ; from.Before(next); from = from.Add(day) {
 			goes(from, earliest(next, from.Add(day)), n)
 		}
@@ -129,7 +130,7 @@ func (c *Calendar) apply(now, at time.Time) {
 			break
 		}
 	}
-	for ; from.Before(at.Add(year)) && first+len(left) > 0; from = from.Add(day) {
+	for ; from.Before(at.Add(schedule.Year)) && first+len(left) > 0; from = from.Add(day) {
 		goes(from, from.Add(day), n)
 	}
 	c.Never = len(left)
