@@ -50,7 +50,7 @@ func (s *shown) Traits(instance int) (capacity.Traits, bool)          { return s
 
 // TestMain registers the kinds first, so that each test passes alone.
 func TestMain(m *testing.M) {
-	Register()
+	instancetype.Register()
 	m.Run()
 }
 
