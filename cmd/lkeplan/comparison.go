@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/diff"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/podsource"
@@ -89,7 +90,7 @@ func (d *comparison) nodesFlag(cmd *cobra.Command) {
 // uses says when flags have an effect: some are for some bases only.
 func (d *comparison) uses() []flags.Use {
 	return []flags.Use{
-		{Flags: "pods workloads lke-daemonsets", If: func() bool { return d.Simulate }, Else: "works only with --simulate: add --simulate"},
+		{Flags: "pods workloads lke-daemonsets cost-by", If: func() bool { return d.Simulate }, Else: "works only with --simulate: add --simulate"},
 		lkeUse(&d.Pods),
 		{Flags: flags.OfCluster, If: func() bool { return diff.KindOf(d.Base) == "live" || d.Nodes == "live" || d.Pods.Live() },
 			Else: "is for --base live, --nodes live or --workloads live: without one of them no cluster is read"},
@@ -244,8 +245,23 @@ func podFlags(cmd *cobra.Command, s *podsource.Sources, only string) {
 	cmd.Flags().BoolVar(&s.LKE, "lke-daemonsets", true,
 		"also use the DaemonSets that LKE installs on each node, unless --workloads contains them"+only+
 			"; --lke-daemonsets=false leaves them out")
+	if only != "" {
+		only += " (default: namespace)"
+	}
+	costFlag(cmd, &s.CostBy, "of the nodes"+only)
 	_ = cmd.RegisterFlagCompletionFunc("workloads", cobra.FixedCompletions([]string{podsource.Live, podsource.Snapshot},
 		cobra.ShellCompDirectiveDefault)) // fails only for an unknown flag
+}
+
+// costFlag adds the flag that splits costs.
+func costFlag(cmd *cobra.Command, by **costs.By, of string) {
+	cmd.Flags().Func("cost-by", "split the cost "+of+" `BY` namespace or label:KEY, which is a label of pods", func(text string) error {
+		parsed, err := costs.ParseBy(text)
+		*by = &parsed
+		return err
+	})
+	_ = cmd.RegisterFlagCompletionFunc("cost-by", cobra.FixedCompletions([]string{"namespace", "label:"},
+		cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 }
 
 // lkeUse says when --lke-daemonsets has an effect.

@@ -131,6 +131,7 @@ func newDiff(env *env) *cobra.Command {
 
 func newSnapshot(env *env) *cobra.Command {
 	var access kube.Access
+	var namespaces bool
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Write a snapshot of a cluster",
@@ -156,7 +157,7 @@ The snapshot contains equal pods once, with their number, requests, number of
 volumes, the fields that decide their placement, and how many of them run on
 each node. It contains only hashes of:
 
-  * the names, owners and namespaces of pods
+  * the names and owners of pods, and their namespaces without --namespaces
   * the names of PodDisruptionBudgets, PersistentVolumeClaims, scheduling gates,
     and custom resources such as example.com/fpga
   * the labels, taints and values that decide placement
@@ -177,9 +178,14 @@ snapshot contains no images, commands or environment variables.`,
 			if err != nil {
 				return err
 			}
+			if namespaces {
+				snapshot = snapshot.WithNamespaces()
+			}
 			return snapshot.Write(env.Data())
 		},
 	}
 	flags.ClusterFlags(cmd, env, &access)
+	cmd.Flags().BoolVar(&namespaces, "namespaces", false,
+		"write the names of the namespaces of pods instead of hashes, so that reports can show what each namespace pays")
 	return cmd
 }

@@ -65,6 +65,9 @@ With --base, simulate also runs with the base, an earlier state of the
 directory. The report compares the results. If you add --settle, the report also
 shows how the nodes of the base are replaced or drained.
 
+With --cost-by, the report shows what each namespace pays for the nodes, or each
+value of a label of pods, with its part of idle room and DaemonSets.
+
 Use the format markdown for the comment of a pull request.
 
 The exit code is 3 if a pod, or a pod of a CapacityBuffer, gets no node. With --base, the exit code is 3 only

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
@@ -29,6 +30,8 @@ const statusHelp = `Show the state of a cluster on one screen:
   * for each node, its plan type, state, age and price, and how much of its CPU
     and memory the pods request. If there are more than 20 nodes, status sums
     them up by pool and plan type; --all lists each node
+  * with --cost-by, what each namespace pays for the nodes, or each value of a
+    label of pods, with its part of idle room and DaemonSets
 
 With POOL, status shows only this pool.
 
@@ -47,6 +50,7 @@ type statusSettings struct {
 	all      bool
 	interval time.Duration
 	pool     string
+	costBy   *costs.By
 }
 
 func newStatus(env *flags.Env) *cobra.Command {
@@ -55,7 +59,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 		Use:     "status [POOL]",
 		Short:   "Show what is happening, and what is waiting",
 		Long:    statusHelp,
-		Example: "  lkeplan status\n  lkeplan status general --watch\n  lkeplan status -o json",
+		Example: "  lkeplan status\n  lkeplan status general --watch\n  lkeplan status --cost-by namespace\n  lkeplan status -o json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("status takes the name of one pool, and got %d", len(args))
@@ -79,6 +83,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "show the state again and again, until Ctrl-C is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "also list pools with nothing to report, all workloads with waiting pods, and each node")
 	cmd.Flags().DurationVar(&s.interval, "interval", 5*time.Second, "read the cluster again after each `TIME`")
+	costFlag(cmd, &s.costBy, "of the nodes")
 	flags.RejectUnused(cmd,
 		flags.Use{Flags: "all", If: func() bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all"},
 		flags.Use{Flags: "interval", If: func() bool { return s.watch }, Else: "is for --watch"})
@@ -106,7 +111,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		if err != nil {
 			return inspect.Status{}, err
 		}
-		return inspect.NewStatus(lists, inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool})
+		return inspect.NewStatus(lists, inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool, CostBy: s.costBy})
 	}
 	found, err := status()
 	if err != nil {

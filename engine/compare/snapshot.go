@@ -54,6 +54,8 @@ type Snapshot struct {
 	Unlisted []string `json:"unlisted,omitempty"`
 	// Shapes are those of the pods; nil if they could not be listed.
 	Shapes *workload.Shapes `json:"shapes,omitempty"`
+
+	namespaces []string // of the pods
 }
 
 // snapshotVersion is the version of the format. Another version is refused.
@@ -99,9 +101,19 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	}
 	if err == nil {
 		hashed := found.Hashed(s.salt())
-		s.Shapes = &hashed
+		s.Shapes, s.namespaces = &hashed, found.NamespaceNames()
 	}
 	return s, err
+}
+
+// WithNamespaces returns the snapshot with the names of the namespaces of its pods in clear text.
+func (s Snapshot) WithNamespaces() Snapshot {
+	if s.Shapes != nil {
+		shapes := *s.Shapes
+		shapes.Namespaces = s.namespaces
+		s.Shapes = &shapes
+	}
+	return s
 }
 
 // place sets the identity of the cluster.

@@ -44,6 +44,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if err != nil {
 		return err
 	}
+	pods.SplitCosts()
 	prices, err := c.prices()
 	if err != nil {
 		return err

@@ -11,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -92,6 +94,27 @@ func (w *reader) nodes() []Node {
 		return cmp.Or(falseFirst(a.Pool == "", b.Pool == ""), strings.Compare(a.Pool, b.Pool), strings.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+// payers returns the nodes whose price is known, with the pods among which their cost is split.
+func (w *reader) payers(nodes []Node) (list []costs.Node) {
+	pods := map[string][]costs.Pod{}
+	for _, pod := range w.Pods {
+		if !podutils.IsTerminal(pod) && !podutils.IsOwnedByDaemonSet(pod) && !podutils.IsOwnedByNode(pod) {
+			pods[pod.Spec.NodeName] = append(pods[pod.Spec.NodeName],
+				costs.Pod{Share: w.CostBy.Of(pod), Requests: resources.RequestsForSpec(&pod.Spec)})
+		}
+	}
+	allocatable := map[string]corev1.ResourceList{}
+	for _, node := range w.Snapshot.Nodes {
+		allocatable[node.Name] = node.Status.Allocatable
+	}
+	for _, n := range nodes {
+		if n.Cost != nil {
+			list = append(list, costs.Node{Monthly: n.Cost.Monthly, Allocatable: allocatable[n.Name], Pods: pods[n.Name]})
+		}
+	}
+	return list
 }
 
 // coming reports whether a node has not joined yet.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -20,8 +21,9 @@ type Given struct {
 	Place   string // the context and server of the cluster, for people
 	Catalog *catalog.Catalog
 	Now     time.Time
-	Pool    string // the only one to report; "" for all
-	Region  string // of the cluster; "" takes that of its nodes
+	Pool    string    // the only one to report; "" for all
+	Region  string    // of the cluster; "" takes that of its nodes
+	CostBy  *costs.By // what the cost of the nodes is split by; nil for nothing
 }
 
 // Status is the state of a cluster. Limits and NodePlans are nil, which means unknown, if they could not be listed.
@@ -37,8 +39,9 @@ type Status struct {
 	Limits    []LimitStatus    `json:"capacity_limits"`
 	Waiting   []Workload       `json:"pods_waiting"`
 	NodePlans []NodePlanStatus `json:"nodeplans"`
-	Notes     []string         `json:"notes"`      // what could not be read or computed
-	NotListed []string         `json:"not_listed"` // kinds that could not be listed: their objects are unknown
+	Costs     *costs.Breakdown `json:"costs,omitempty"` // what each namespace or label pays for nodes with a known price
+	Notes     []string         `json:"notes"`           // what could not be read or computed
+	NotListed []string         `json:"not_listed"`      // kinds that could not be listed: their objects are unknown
 	now       time.Time
 }
 
@@ -99,10 +102,14 @@ func (w *reader) status() (Status, error) {
 	if w.Unread(cluster.KindPlans) == "" {
 		s.NodePlans = w.nodePlans()
 	}
+	var err error
 	if w.Pool != "" {
-		return s.only(w.Pool)
+		s, err = s.only(w.Pool)
 	}
-	return s, nil
+	if w.CostBy != nil {
+		s.Costs = w.CostBy.Split(w.payers(s.NodeList))
+	}
+	return s, err
 }
 
 // notesOnUnlisted returns notes on what a status lacks without some kinds.

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -54,7 +55,7 @@ func TestStatusOfClusters(t *testing.T) {
 	}
 }
 
-// statusScreen is a status in the form that the name of a file has: screen, a pool, or screen80 or screen40
+// statusScreen is a status in the form that the name of a file has: screen, a pool, namespace or team for costs by one, or screen80 or screen40
 // for a terminal of 80 or 40 columns; .txt or .json.
 func statusScreen(t *testing.T, lists cluster.Snapshot, name string) string {
 	t.Helper()
@@ -67,6 +68,10 @@ func statusScreen(t *testing.T, lists cluster.Snapshot, name string) string {
 		view.Width = 80
 	case "screen40":
 		view.Width = 40
+	case "namespace":
+		given.CostBy = &costs.By{}
+	case "team":
+		given.CostBy = &costs.By{Label: "team"}
 	default:
 		given.Pool = stem
 	}

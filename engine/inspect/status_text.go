@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/text"
@@ -45,6 +46,7 @@ func (s Status) Text(v StatusView) string {
 	}
 	p.nodePlans(s.NodePlans)
 	p.nodes(s.NodeList, v.All)
+	p.costs(s)
 	return p.String()
 }
 
@@ -255,6 +257,22 @@ func shortenNames(rows [][]string, by int) {
 		if name := []rune(row[0]); len(name) > most {
 			row[0] = "…" + string(name[len(name)-most+1:])
 		}
+	}
+}
+
+// costs writes what each namespace or value of a label pays.
+func (p *page) costs(s Status) {
+	if s.Costs == nil {
+		return
+	}
+	rows := s.Costs.Table(nil)
+	for i, heading := range rows[0] {
+		rows[0][i] = strings.ToUpper(heading)
+	}
+	p.table(rows, func(int) {}, 1, 2, 3)
+	p.Paragraph(0, "%s", costs.Legend)
+	if s.Unpriced > 0 {
+		p.Paragraph(0, "Nodes whose price is unknown are not included.")
 	}
 }
 

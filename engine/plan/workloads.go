@@ -19,6 +19,7 @@ type Workloads struct {
 	After     Placed         `json:"after"`
 	PlanTypes List[PlanType] `json:"plan_types" doc:"The nodes on both sides, by pool and plan type."`
 	Lost      List[Lost]     `json:"newly_unschedulable" doc:"Pods that have a node before the change and none after it."`
+	Costs     []CostShare    `json:"costs,omitempty" doc:"What each namespace pays for the nodes, or each value of the label of --cost-by."`
 	Notes     List[string]   `json:"notes" doc:"What was not simulated."`
 	Missing   []string       `json:"missing,omitempty" doc:"Sources of pods that could not be read. The numbers leave their pods out."`
 }
@@ -55,6 +56,14 @@ type OnType struct {
 	Pods    int    `json:"pods"`
 	Nodes   int    `json:"nodes"`
 	Monthly Amount `json:"monthly"`
+}
+
+// CostShare is the monthly cost of the pods of a namespace, or with a value of a label, with their part of idle room.
+type CostShare struct {
+	By     string `json:"by" doc:"namespace, or label:KEY."`
+	Name   string `json:"name"`
+	Before Amount `json:"before"`
+	After  Amount `json:"after"`
 }
 
 // Lost is the pods of a workload that become unschedulable.

@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -33,11 +34,12 @@ import (
 
 // Sources name pods.
 type Sources struct {
-	Pods      []string // of --pods
-	Workloads []string // of --workloads: paths, live or snapshot:FILE
-	Most      bool     // autoscalers at their upper bound
-	LKE       bool     // add LKE's own DaemonSets if no source has them
-	implied   bool     // the command reads the cluster or snapshot for another purpose, too
+	Pods      []string  // of --pods
+	Workloads []string  // of --workloads: paths, live or snapshot:FILE
+	Most      bool      // autoscalers at their upper bound
+	LKE       bool      // add LKE's own DaemonSets if no source has them
+	CostBy    *costs.By // what costs are split by; nil for the default of the command
+	implied   bool      // the command reads the cluster or snapshot for another purpose, too
 }
 
 // The workloads that are not paths.
@@ -91,6 +93,9 @@ func (s *Sources) check() error {
 		return fmt.Errorf("--workloads names two snapshots, %s and %s; name one", snapshots[0], snapshots[1])
 	case len(snapshots) == 1 && snapshots[0] == "":
 		return errors.New("--workloads snapshot: needs the name of a file: snapshot:FILE")
+	case s.OfCluster() && s.CostBy != nil && s.CostBy.Label != "":
+		return fmt.Errorf("--cost-by %s is for manifests: pods of a cluster and its snapshot have only the labels that the scheduler "+
+			"reads; write --cost-by namespace, or run lkeplan status --cost-by %[1]s", s.CostBy)
 	}
 	return nil
 }
@@ -109,6 +114,7 @@ type Pods struct {
 	snapshot *compare.Snapshot
 	Notes    []string // what does not count
 	lke      bool
+	costBy   *costs.By
 	Missing  []string // what can have pods and could not be read; it is in the notes, too
 }
 
@@ -120,7 +126,7 @@ func (s *Sources) Read(ctx context.Context, stdin io.Reader, access kube.Access)
 	if err := s.check(); err != nil {
 		return p, err
 	}
-	p.lke = s.LKE && !s.OfCluster()
+	p.lke, p.costBy = s.LKE && !s.OfCluster(), s.CostBy
 	var given []manifests.Object
 	for _, name := range s.paths() {
 		found, err := p.manifests(name, stdin)
@@ -181,6 +187,10 @@ func (s *Sources) cluster(ctx context.Context, access kube.Access, p *Pods) erro
 		if _, err = snapshot.PodShapes(nil); err != nil {
 			return fmt.Errorf("snapshot %s: %w", file, err)
 		}
+		if s.CostBy != nil && snapshot.Shapes.Namespaces == nil {
+			return fmt.Errorf("--cost-by %s: the snapshot %s has hashes instead of namespaces; take it with lkeplan snapshot "+
+				"--namespaces", s.CostBy, file)
+		}
 		p.snapshot = &snapshot
 		of := snapshot.Taken.UTC().Format(time.RFC3339)
 		if snapshot.Cluster != "" {
@@ -215,6 +225,13 @@ func (p *Pods) AddTemplates(ctx context.Context, objects []config.Object) error 
 	return nil
 }
 
+// SplitCosts splits costs by the namespace if the user has not said by what, and namespaces are known.
+func (p *Pods) SplitCosts() {
+	if p.costBy == nil && (p.snapshot == nil || p.snapshot.Shapes.Namespaces != nil) {
+		p.costBy = &costs.By{}
+	}
+}
+
 // NotesFor lists the pods that do not count, and warns if the pods are of another cluster than the configuration.
 func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 	all := slices.Clone(p.Notes)
@@ -244,7 +261,7 @@ func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.
 	if err != nil {
 		return in, err
 	}
-	in.Pods, in.AssumeLKE = p.found.Pods, p.lke
+	in.Pods, in.AssumeLKE, in.CostBy = p.found.Pods, p.lke, p.costBy
 	var found workload.Found
 	switch {
 	case p.snapshot != nil:

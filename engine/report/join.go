@@ -104,6 +104,14 @@ func (r *Report) addWorkloads(part Report, in func(string) string) {
 		l.Workload, l.Reasons = in(l.Workload), slices.Clone(l.Reasons)
 		sum.Lost = append(sum.Lost, l)
 	}
+	for _, s := range w.Costs {
+		i := slices.IndexFunc(sum.Costs, func(c plan.CostShare) bool { return c.Name == s.Name && c.By == s.By })
+		if i < 0 {
+			sum.Costs = append(sum.Costs, s)
+			continue
+		}
+		sum.Costs[i].Before, sum.Costs[i].After = sum.Costs[i].Before+s.Before, sum.Costs[i].After+s.After
+	}
 	for _, text := range w.Missing {
 		sum.Missing = append(sum.Missing, part.Directory+": "+text)
 	}

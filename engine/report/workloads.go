@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,10 +64,36 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 	if sentence := countUnplaced(*w); sentence != "" {
 		view.Notes = append(view.Notes, sentence)
 	}
+	view.Notes = append(view.Notes, v.costs(w.Costs)...)
 	for _, sentence := range w.Notes {
 		view.Notes = append(view.Notes, v(sentence))
 	}
 	return view
+}
+
+// mostShares is how many namespaces are named whose cost changes.
+const mostShares = 10
+
+// costs describes what the change costs each namespace or value of a label, the largest difference first.
+func (v escaper) costs(shares []plan.CostShare) (lines []string) {
+	difference := func(s plan.CostShare) plan.Amount { return s.After - s.Before }
+	changed := slices.DeleteFunc(slices.Clone(shares), func(s plan.CostShare) bool { return difference(s) == 0 })
+	slices.SortStableFunc(changed, func(a, b plan.CostShare) int {
+		return cmp.Compare(max(difference(b), -difference(b)), max(difference(a), -difference(a)))
+	})
+	for i, s := range changed {
+		by := strings.TrimPrefix(s.By, "label:")
+		if i == mostShares {
+			return append(lines, fmt.Sprintf("The cost of %s changes, too.", text.Count(len(changed)-i, "other "+by)))
+		}
+		amount, sign := difference(s), "more"
+		if amount < 0 {
+			amount, sign = -amount, "less"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s costs %s %s a month: %s", v(by), v(s.Name), amount.Text(), sign,
+			workloadMoney(s.Before, s.After)))
+	}
+	return lines
 }
 
 // lost describes newly unschedulable pods, with the reason of each pool.

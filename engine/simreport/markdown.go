@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -31,7 +32,12 @@ func Markdown(r simulate.Report) string {
 		b.WriteString(", compared with " + report.MarkdownCode(r.Base))
 	}
 	b.WriteString("\n\n")
-	writeTable(&b, r.Table())
+	writeTable(&b, r.Table(), 2)
+	if rows := r.CostTable(); rows != nil {
+		b.WriteString("\n")
+		writeTable(&b, rows, 1)
+		b.WriteString("\n" + costs.Legend + "\n")
+	}
 	if len(r.New) > 0 {
 		b.WriteString("\nNewly unschedulable pods:\n\n")
 		for _, s := range firstShown(r.New) {
@@ -76,12 +82,13 @@ func headline(r simulate.Report) string {
 	return text
 }
 
-func writeTable(b *strings.Builder, rows [][]string) {
+// writeTable writes a table whose first columns are names. A table with two of them has a last row without names.
+func writeTable(b *strings.Builder, rows [][]string, names int) {
 	for i, row := range rows {
 		cells := slices.Clone(row)
 		for j := range cells {
 			switch {
-			case i > 0 && j < 2 && cells[j] != "" && i < len(rows)-1:
+			case i > 0 && j < names && cells[j] != "" && (names == 1 || i < len(rows)-1):
 				cells[j] = report.MarkdownCode(cells[j])
 			default:
 				cells[j] = strings.ReplaceAll(cells[j], " -> ", " → ")
@@ -89,7 +96,7 @@ func writeTable(b *strings.Builder, rows [][]string) {
 		}
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 		if i == 0 {
-			b.WriteString("|---|---|" + strings.Repeat("--:|", len(row)-2) + "\n")
+			b.WriteString("|" + strings.Repeat("---|", names) + strings.Repeat("--:|", len(row)-names) + "\n")
 		}
 	}
 }
@@ -148,12 +155,30 @@ func Workloads(r simulate.Report) plan.Workloads {
 		on(p).After = placedPlan(p)
 	}
 	slices.SortStableFunc(w.PlanTypes, func(a, b plan.PlanType) int { return cmp.Compare(a.Pool, b.Pool) })
+	w.Costs = costShares(r.Before.Costs, r.Head.Costs)
 	for _, share := range r.New {
 		w.Lost = append(w.Lost, plan.Lost{
 			Workload: share.Workload, Pods: share.Pods, Reasons: reasonsOf(r.Head.Refusals, share.Workload),
 		})
 	}
 	return w
+}
+
+// costShares returns what each namespace or value of a label pays before and after; none if one pays for all nodes.
+func costShares(before, after *costs.Breakdown) (list []plan.CostShare) {
+	if before == nil || after == nil {
+		return nil
+	}
+	for _, s := range slices.Concat(after.Shares, before.Shares) {
+		if i := slices.IndexFunc(list, func(c plan.CostShare) bool { return c.Name == s.Name }); i < 0 {
+			list = append(list, plan.CostShare{By: after.By, Name: s.Name,
+				Before: plan.Amount(before.Of(s.Name).Monthly), After: plan.Amount(after.Of(s.Name).Monthly)})
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return list
 }
 
 func totalPlaced(r simulate.Result) plan.Placed {

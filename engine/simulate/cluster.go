@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -66,6 +67,7 @@ type cluster struct {
 	notes           []string
 	spare           spare           // pods of CapacityBuffers
 	presumed        string          // a note on LKE's own DaemonSets
+	costBy          *costs.By       // see Input
 	uncached        bool            // see Input
 	ungated         bool            // Karpenter ignores NodeOverlays
 	edited          map[string]bool // classes that a change creates or edits, which may be unready before it
@@ -89,7 +91,7 @@ func withSettings(ctx context.Context) context.Context {
 
 func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
-	w.workloads, w.uncached = slices.Clone(in.Workloads), in.uncached
+	w.workloads, w.uncached, w.costBy = slices.Clone(in.Workloads), in.uncached, in.CostBy
 	for i := range w.workloads {
 		w.workloads[i].Name = escapeLine(w.workloads[i].Name)
 	}

@@ -12,6 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
@@ -28,6 +29,8 @@ type Result struct {
 	Shortfalls []Shortfall `json:"shortfalls"`
 	Nodes      []Node      `json:"nodes"` // in the order of their creation
 	Notes      []string    `json:"notes"` // what was not simulated
+
+	Costs *costs.Breakdown `json:"costs,omitempty"` // what each namespace or label pays, if that is asked for
 
 	// Claims are the NodeClaims of the nodes, in the same order, with the fields that changes to pools affect.
 	Claims []*karpv1.NodeClaim `json:"-"`
@@ -108,6 +111,9 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 		r.Total.Add(n.Cost)
 	}
 	r.Plans = sumByPlan(r.Nodes)
+	if w.costBy != nil {
+		r.Costs = w.costBy.Split(w.payers(r.Nodes))
+	}
 	var notes []string
 	r.Spare, notes = w.spareOf(r.Nodes)
 	r.Notes = slices.Concat(r.Notes, overfullNotes(r.Nodes, r.Plans), notes)
@@ -177,6 +183,21 @@ func (w *cluster) node(m *simNode) Node {
 		}
 	}
 	return n
+}
+
+// payers returns the nodes with the pods among which their cost is split.
+func (w *cluster) payers(nodes []Node) (list []costs.Node) {
+	for _, n := range nodes {
+		payer := costs.Node{Monthly: n.Cost.Monthly, Allocatable: w.store.Nodes[n.Name].Status.Allocatable}
+		for _, pod := range w.store.Bound[n.Name] {
+			payer.Pods = append(payer.Pods, costs.Pod{Share: w.costBy.Of(pod), Requests: resources.RequestsForPods(pod)})
+		}
+		for _, pod := range w.spare.on[n.Name] {
+			payer.Pods = append(payer.Pods, costs.Pod{Share: costs.Buffers, Requests: resources.RequestsForPods(pod)})
+		}
+		list = append(list, payer)
+	}
+	return list
 }
 
 // sumByPlan adds up nodes by pool and plan type, the most expensive plan type of a pool first.

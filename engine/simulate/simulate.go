@@ -27,6 +27,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -41,6 +42,8 @@ type Input struct {
 	Pods
 	// AssumeLKE adds LKE's own DaemonSets as they were observed, unless they are given.
 	AssumeLKE bool
+	// CostBy is what the cost of the nodes is split by; nil for nothing.
+	CostBy *costs.By
 	// Consolidate also simulates consolidation; nil disables it.
 	Consolidate *Consolidation
 

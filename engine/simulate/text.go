@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/text"
@@ -78,6 +79,9 @@ func (r Report) Text() string {
 		b.WriteString("\n")
 	}
 	b.WriteString(alignRows(r.Table()))
+	if rows := r.CostTable(); rows != nil {
+		b.WriteString("\n" + strings.Join(text.Columns(rows, 1, 2, 3), "\n") + "\n" + costs.Legend + "\n")
+	}
 	b.WriteString(refusedText(r.Head))
 	for _, s := range r.Head.Shortfalls {
 		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, text.Count(int(s.Wanted), "node"), s.Text)
@@ -95,6 +99,23 @@ func (r Report) Text() string {
 // Table returns the nodes by pool and plan type. The first row has the names of the columns, and the last row the
 // sum.
 func (r Report) Table() [][]string { return tableOf(r.Head, r.Before) }
+
+// CostTable returns what each namespace or value of a label pays, with the names of the columns first; nil if it is not
+// asked for.
+func (r Report) CostTable() [][]string {
+	if r.Head.Costs == nil {
+		return nil
+	}
+	var before *costs.Breakdown
+	if r.Before != nil {
+		before = r.Before.Costs
+	}
+	rows := r.Head.Costs.Table(before)
+	for _, row := range rows {
+		row[0] = escapeLine(row[0])
+	}
+	return rows
+}
 
 // Afterwards describes the consolidation; "" if it is not simulated.
 func (r Report) Afterwards() string {

@@ -17,8 +17,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/engine/costs"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -27,6 +29,7 @@ import (
 func TestRunConservesPods(t *testing.T) {
 	for seed := range uint64(*worlds) {
 		w := draw(t, seed)
+		w.in.CostBy = &costs.By{Label: "app"}
 		r, err := simulate.Run(t.Context(), w.in)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -44,6 +47,13 @@ func TestRunConservesPods(t *testing.T) {
 			if used[pool] > most {
 				t.Errorf("pool %s has %d CPUs, and its limit is %d", pool, used[pool], most)
 			}
+		}
+		var paid catalog.Money
+		for _, share := range r.Costs.Shares {
+			paid += share.Monthly
+		}
+		if cent := catalog.Dollar / 100; (r.Total.Monthly+cent/2)/cent*cent != paid {
+			t.Errorf("the shares add up to %s, and the nodes cost %s", paid, r.Total.Monthly)
 		}
 		if r.Asked != w.asked {
 			t.Errorf("%d pods were asked for, and %d are accounted for", w.asked, r.Asked)

@@ -37,7 +37,7 @@ func (s Shapes) Hashed(salt string) Shapes {
 // taints of the pools for which the pods are simulated.
 func (s Shapes) Readable(salt string, words []string) Shapes {
 	known := map[string]string{}
-	for _, word := range slices.Concat(words, s.knownWords()) {
+	for _, word := range slices.Concat(words, s.Namespaces, s.knownWords()) {
 		known[Hash(salt, word)] = word
 	}
 	return s.translated(func(hash string) string {
@@ -76,6 +76,7 @@ func (s Shapes) translated(word func(string) string) Shapes {
 	if len(s.Templates) > 0 {
 		set.Templates = t.shapes(s.Templates)
 	}
+	set.Namespaces = s.Namespaces
 	for _, b := range s.Budgets {
 		b.Name, b.Namespace, b.Spec.Selector = t(b.Name), t(b.Namespace), translate(t, b.Spec.Selector)
 		set.Budgets = append(set.Budgets, b)

@@ -34,6 +34,8 @@ type Shapes struct {
 	// Templates are the objects to which CapacityBuffers refer; Count is the number of their replicas.
 	Templates []Shape  `json:"templates,omitempty"`
 	Notes     []string `json:"notes"` // which pods were ignored
+	// Namespaces are those of the pods in clear text, if the user who took the snapshot asked for them.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 // Shape is a number of identical pods of one owner.
@@ -128,6 +130,15 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex, templates ...simu
 		set.Notes = append(set.Notes, "Namespace selectors match nothing, because the namespaces are unknown.")
 	}
 	return set
+}
+
+// NamespaceNames returns the namespaces of the pods.
+func (s Shapes) NamespaceNames() []string {
+	names := map[string]bool{}
+	for _, shape := range s.Pods {
+		names[shape.Namespace] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // key is equal for shapes that differ only in the number of pods and where they run. It is JSON, in which equal amounts
