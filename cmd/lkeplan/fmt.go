@@ -60,7 +60,7 @@ The other files are formatted, and the exit code is 1.`,
 }
 
 // terraformFlag is a flag that Terraform has with one dash, and lkeplan with two.
-var terraformFlag = regexp.MustCompile(`^-(auto-approve|check|diff|recursive|json|out|var|var-file)(=|$)`)
+var terraformFlag = regexp.MustCompile(`^-(auto-approve|check|diff|recursive|json|out|upgrade|var|var-file)(=|$)`)
 
 // terraformFlags accepts flags as Terraform has them.
 func terraformFlags(args []string) []string {

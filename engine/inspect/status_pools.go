@@ -57,12 +57,13 @@ type rolls struct {
 	pools    map[string]plan.Rolling
 	outdated map[string]bool // by the name of the claim
 	held     map[string]bool
+	leaving  map[string][]plan.Held // of nodes that are being deleted and are not outdated, by pool
 	drift    map[manifest.Key][]Remark
 }
 
 // findOutdated finds outdated nodes as Karpenter does, what blocks their replacement, and what other tools have set.
 func (w *reader) findOutdated() (err error) {
-	w.rolls = rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
+	w.rolls = rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, leaving: map[string][]plan.Held{}, drift: map[manifest.Key][]Remark{}}
 	r := &w.rolls
 	state := plan.State{Pools: filterList(w.Snapshot.Pools, func(p *karpv1.NodePool) bool { return classOf(p) != "" }), Classes: w.Classes,
 		Nodes: compare.NodesOf(w.Claims, w.Snapshot.Nodes), Now: w.Now}
@@ -79,12 +80,26 @@ func (w *reader) findOutdated() (err error) {
 			return err
 		}
 	}
-	if len(r.outdated) > 0 { // else nothing can be blocked
+	deleted := slices.ContainsFunc(w.Claims, func(nc *karpv1.NodeClaim) bool { return !nc.DeletionTimestamp.IsZero() })
+	if len(r.outdated) > 0 || deleted { // else nothing can be blocked
+		leaving := map[string]bool{} // before nodes that are not ready count as well
+		for _, n := range state.Nodes {
+			leaving[n.Name] = n.Deleting && !r.outdated[n.Name]
+		}
 		if state.Nodes, err = compare.Hold(state.Nodes, nil, w.Snapshot, w.Now); err != nil {
 			return err
 		}
 		for _, n := range state.Nodes {
 			r.held[n.Name] = len(n.Holds) > 0
+			if leaving[n.Name] && len(n.Holds) > 0 {
+				all := r.leaving[n.Pool]
+				i := slices.IndexFunc(all, func(h plan.Held) bool { return h.Hold == n.Holds[0] })
+				if i < 0 {
+					i, all = len(all), append(all, plan.Held{Hold: n.Holds[0]})
+				}
+				all[i].Nodes++
+				r.leaving[n.Pool] = all
+			}
 		}
 	}
 	all, err := plan.Rolls(state)
@@ -146,6 +161,9 @@ func (w *reader) pools(nodes []Node) []PoolStatus {
 				p.Limits = slices.DeleteFunc(p.Limits, func(a Amount) bool { return a.Most == "0" })
 			}
 			p.Says = append(w.remarks(object, w.rolls.pools[name], p.Limits), w.rolls.drift[manifest.Key{Kind: "NodePool", Name: name}]...)
+		}
+		for _, text := range (plan.Impact{Holds: w.rolls.leaving[name]}).Obstacles(diag.OneLine) {
+			p.Says = append(p.Says, Remark{What: RemarkHeld, Text: "being deleted: " + text})
 		}
 		pools = append(pools, p)
 	}

@@ -80,6 +80,8 @@ func ExplainMistakes(cmd *cobra.Command) {
 		meant := ""
 		if name := eval.Suggest(unknown.GetSpecifiedName(), names); unknown.GetSpecifiedName() == "auto-approve" && cmd.Flags().Lookup("yes") != nil {
 			meant = " Terraform's -auto-approve is --yes here."
+		} else if unknown.GetSpecifiedName() == "upgrade" {
+			meant = " There is nothing to download: init writes a first configuration."
 		} else if name != "" {
 			meant = fmt.Sprintf(" Did you mean \"--%s\"?", name)
 		}
