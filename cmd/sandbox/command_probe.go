@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 func (a *app) probe() *cobra.Command {
 	var o probe.Options
 	var yes bool
-	var tier, budget, record, kubeconfig string
+	var tier, budget, record string
 	cmd := &cobra.Command{
 		Use:   "probe",
 		Short: "Check assumptions about LKE on a Linode account",
@@ -30,12 +31,13 @@ account:read_only, events:read_only and firewall:read_only.
 
 The command first prints what it will make and what it costs at most, and asks.
 All that it makes has the tag lkeplan-probe, and a run first deletes what an
-earlier run left. Run one at a time in an account.
+earlier run left. Run one at a time in an account. Interrupt the command to end
+early: it deletes what it made. Interrupt it again to leave that to the next run.
 
 All calls and answers are recorded without the token, addresses and names. To
 contribute them, copy the file to cmd/sandbox/probe/testdata.
 
-    LINODE_TOKEN=... sandbox probe --region us-ord
+    LINODE_TOKEN=... sandbox probe --region us-mia
     LINODE_TOKEN=... sandbox probe --tier enterprise --only memory-enterprise`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -56,15 +58,6 @@ contribute them, copy the file to cmd/sandbox/probe/testdata.
 			if !yes {
 				o.Ask = func() bool { return a.confirm(cmd.Context(), "Start?") }
 			}
-			if kubeconfig != "" {
-				text, err := os.ReadFile(kubeconfig)
-				if err != nil {
-					return err
-				}
-				if o.Kube, err = probe.Dial(text); err != nil {
-					return err
-				}
-			}
 			if !o.DryRun {
 				if record == "" {
 					record = fmt.Sprintf("probe-%s-%s.jsonl", tier, time.Now().UTC().Format("20060102-150405"))
@@ -77,6 +70,8 @@ contribute them, copy the file to cmd/sandbox/probe/testdata.
 				o.Record = file
 				a.log.Printf("calls and answers are recorded in %s", record)
 			}
+			// After the first Ctrl-C the run deletes what it made; the second ends the process.
+			defer context.AfterFunc(cmd.Context(), func() { signal.Reset(os.Interrupt) })()
 			results, err := probe.Run(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -92,12 +87,11 @@ contribute them, copy the file to cmd/sandbox/probe/testdata.
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&tier, "tier", "standard", "tier of the LKE cluster: standard or enterprise")
-	flags.StringVar(&o.Region, "region", "us-ord", "region of the cluster")
+	flags.StringVar(&o.Region, "region", "us-mia", "region of the cluster")
 	flags.IntVar(&o.Cluster, "cluster", 0, "use this LKE cluster, and change only what the probe makes in it")
 	flags.StringSliceVar(&o.Only, "only", nil, "run only these experiments")
 	flags.StringVar(&budget, "budget", "3", "do not start if the run can cost more dollars")
 	flags.StringVar(&o.SoldOut, "sold-out", "", "a plan that is out of stock (default: one of Linode's list)")
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: the one that Linode has)")
 	flags.StringVar(&record, "record", "", "file for calls and answers (default: probe-TIER-TIME.jsonl)")
 	flags.BoolVar(&yes, "yes", false, "start without a question")
 	flags.BoolVar(&o.Keep, "keep", false, "delete nothing afterwards; the next run does")

@@ -77,6 +77,10 @@ func (a *app) simulate() *cobra.Command {
 
 // serve serves the API and simulates the nodes against the sandbox's API server until the context ends.
 func (c simulated) serve(ctx context.Context, address, kubeconfig string, log *slog.Logger) error {
+	var err error
+	if c.Kubeconfig, err = os.ReadFile(kubeconfig); err != nil {
+		return err
+	}
 	simulator, err := c.simulator()
 	if err != nil {
 		return err

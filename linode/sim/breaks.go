@@ -8,8 +8,8 @@ func Breakable() []string {
 	return []string{
 		"boots", "builds", "closed", "count", "disk", "downgrade", "events", "filter", "firewall", "gpu", "group-full",
 		"group-label", "group-size", "group-unique", "label-taken", "labelled", "labels", "last", "listed", "memory",
-		"memory-enterprise", "names", "null-slot", "plan-512", "pool-size", "prices", "put", "recycle", "reserved", "stays",
-		"swap", "taints", "token", "uninitialized", "upgrade", "version",
+		"memory-enterprise", "names", "null-slot", "plan-512", "pool-size", "prices", "put", "recycle", "reserved", "scopes",
+		"stays", "swap", "taints", "token", "uninitialized", "upgrade", "version",
 	}
 }
 

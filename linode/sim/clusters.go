@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 
@@ -21,6 +22,15 @@ func (st *state) listClusters(q *request) (any, error) {
 
 // getCluster answers GET /lke/clusters/{cluster}.
 func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view(), nil }
+
+// getKubeconfig answers GET /lke/clusters/{cluster}/kubeconfig.
+func (st *state) getKubeconfig(c *cluster, _ *request) (any, error) {
+	if st.cfg.Kubeconfig == nil || !st.cfg.WithoutCluster && c.ID != st.cfg.ClusterID {
+		return nil, refusalError(http.StatusServiceUnavailable, "",
+			"Cluster kubeconfig is not yet available. Please try again later.")
+	}
+	return map[string][]byte{"kubeconfig": st.cfg.Kubeconfig}, nil // in base64, as all bytes in JSON
+}
 
 // clusterSpec is the body of a POST or PUT of a cluster; nil means that a field is missing.
 type clusterSpec struct {

@@ -90,6 +90,10 @@ type Config struct {
 	// Breaks are the assumptions that the account makes false: see [Breakable].
 	Breaks []string
 
+	// Kubeconfig is the answer to a call for the kubeconfig of the cluster whose nodes RunNodes simulates; nil means
+	// that it is not ready yet.
+	Kubeconfig []byte
+
 	// Catalog has plans, regions and prices; nil means the embedded one.
 	Catalog *catalog.Catalog
 }

@@ -69,6 +69,7 @@ func apiRoutes() []route {
 		{pattern: "GET " + lke, scope: lkeRead, serve: onObject(cluster, (*state).getCluster)},
 		{pattern: "PUT " + lke, scope: lkeWrite, serve: onObject(cluster, (*state).updateCluster)},
 		{pattern: "DELETE " + lke, scope: lkeWrite, serve: onObject(cluster, (*state).removeCluster)},
+		{pattern: "GET " + lke + "/kubeconfig", scope: lkeWrite, serve: onObject(cluster, (*state).getKubeconfig)},
 		{pattern: "POST " + lke + "/recycle", scope: lkeWrite, serve: onObject(cluster, (*state).recycleCluster)},
 
 		{pattern: "GET " + lke + "/pools", scope: lkeRead, list: true, serve: onObject(cluster, (*state).listPools)},

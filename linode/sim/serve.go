@@ -140,6 +140,9 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 func (s *Simulator) authorize(token string, rt route, header http.Header) error {
 	known := s.cfg.Token == "" || token == s.cfg.Token
 	header.Set("X-Accepted-OAuth-Scopes", cmp.Or(rt.scope, "*"))
+	if s.cfg.breaks("scopes") {
+		header.Set("X-Accepted-OAuth-Scopes", strings.Replace(rt.scope, "read_only", "read_write", 1))
+	}
 	header.Set("X-OAuth-Scopes", "unknown")
 	if known {
 		header.Set("X-OAuth-Scopes", s.cfg.Scopes)

@@ -15,73 +15,86 @@ import (
 // cleanWithin is the time limit of a deletion.
 const cleanWithin = 10 * time.Minute
 
-// clean deletes everything that a probe has created in the account.
-func (r *run) clean(ctx context.Context) error {
-	r.rec.stop()
-	return errors.Join(r.cleanClusters(ctx), r.cleanLinodes(ctx), r.cleanGroups(ctx))
+// leftover is an object that a probe has created.
+type leftover struct {
+	what, path string
+	ending     bool // it is being deleted
 }
 
-func (r *run) cleanClusters(ctx context.Context) error {
+// leftovers returns everything that a probe has created in the account. The cluster that the user named is not among
+// it.
+func (r *run) leftovers(ctx context.Context) (all []leftover, err error) {
+	add := func(ending bool, what, path string, ids ...any) {
+		path = fmt.Sprintf(path, ids...)
+		all = append(all, leftover{fmt.Sprint(what, " ", ids[len(ids)-1]), path, ending})
+	}
 	clusters, err := r.api.Clusters(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, c := range clusters {
 		if ours(c.Label, c.Tags) && c.ID != r.Cluster {
-			err = errors.Join(err, r.delete(ctx, fmt.Sprintf("lke/clusters/%d", c.ID)))
+			add(false, "cluster", "lke/clusters/%d", c.ID)
 			continue
 		}
-		pools, failed := r.api.Pools(ctx, c.ID)
-		err = errors.Join(err, failed)
+		pools, err := r.api.Pools(ctx, c.ID)
+		if err != nil && api.ClassOf(err) != api.ClassNotFound {
+			return nil, err
+		}
 		for _, p := range pools {
 			if slices.Contains(p.Tags, Tag) {
-				err = errors.Join(err, r.api.DeletePool(ctx, c.ID, p.ID))
+				add(false, "pool", "lke/clusters/%d/pools/%d", c.ID, p.ID)
 			}
 		}
 	}
-	return err
-}
-
-func (r *run) cleanLinodes(ctx context.Context) error {
 	linodes, err := r.api.Instances(ctx, Tag)
+	if err != nil {
+		return nil, err
+	}
 	for _, l := range linodes {
 		if ours(l.Label, l.Tags) {
-			err = errors.Join(err, r.api.DeleteInstance(ctx, l.ID))
+			add(l.Status == "deleting", "Linode", "linode/instances/%d", l.ID)
 		}
 	}
-	return err
+	groups, err := r.api.PlacementGroups(ctx)
+	for _, g := range groups {
+		if strings.HasPrefix(g.Label, Tag+"-") {
+			add(false, "placement group", "placement/groups/%d", g.ID)
+		}
+	}
+	return all, err
 }
 
-// cleanGroups waits until the Linodes in a group are gone.
-func (r *run) cleanGroups(ctx context.Context) error {
-	groups, err := r.api.PlacementGroups(ctx)
-	if err != nil {
-		return err
-	}
-	for _, g := range groups {
-		if !strings.HasPrefix(g.Label, Tag+"-") {
-			continue
+// clean deletes everything that a probe has created in the account. It repeats calls that fail, because placement
+// groups cannot be deleted before their Linodes are gone, and the connection may be lost for a while.
+func (r *run) clean(ctx context.Context) error {
+	r.rec.stop()
+	ctx, cancel := context.WithTimeout(ctx, cleanWithin)
+	defer cancel()
+	for {
+		all, err := r.leftovers(ctx)
+		if err == nil && len(all) == 0 {
+			return nil
 		}
-		var refused error
-		_, waited := until(ctx, 5*time.Minute, 5*time.Second, func() (bool, error) {
-			refused = r.api.DeletePlacementGroup(ctx, g.ID)
-			return refused == nil, nil
-		})
-		err = errors.Join(err, refused, waited)
+		for _, l := range all {
+			if l.ending {
+				continue
+			}
+			failed := r.api.Call(ctx, http.MethodDelete, l.path, "", nil, nil)
+			if failed != nil && api.ClassOf(failed) != api.ClassNotFound {
+				err = errors.Join(err, fmt.Errorf("%s: %w", l.what, failed))
+			}
+		}
+		if api.ClassOf(err) == api.ClassAuth {
+			return err
+		}
+		if ended := pause(ctx, 5*time.Second); ended != nil {
+			return errors.Join(ended, err)
+		}
 	}
-	return err
 }
 
 // ours reports whether a probe has created an object: it has both the tag and the label.
 func ours(label string, tags []string) bool {
 	return strings.HasPrefix(label, Tag+"-") && slices.Contains(tags, Tag)
-}
-
-// delete deletes an object that may not exist any more.
-func (r *run) delete(ctx context.Context, path string) error {
-	err := r.api.Call(ctx, http.MethodDelete, path, "", nil, nil)
-	if api.ClassOf(err) == api.ClassNotFound {
-		return nil
-	}
-	return err
 }

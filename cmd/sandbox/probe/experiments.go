@@ -102,5 +102,6 @@ func experiments() []experiment {
 		{name: "group-full", outside: true, within: minute, uses: inGroup, decide: groupFull},
 		{name: "group-label", outside: true, within: minute, decide: groupLabel},
 		{name: "group-unique", outside: true, within: minute, decide: groupUnique},
+		{name: "scopes", outside: true, within: minute, decide: scopes},
 	}
 }

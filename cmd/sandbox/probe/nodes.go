@@ -43,12 +43,7 @@ func (r *run) connect(ctx context.Context) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the cluster: %w", err)
 	}
-	return Dial(text)
-}
-
-// Dial connects to the API server of a kubeconfig.
-func Dial(kubeconfig []byte) (kubernetes.Interface, error) {
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	config, err := clientcmd.RESTConfigFromKubeConfig(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the cluster: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/text"
 )
 
 // Tag is the tag of everything that the probe creates, and the prefix of its labels.
@@ -95,7 +97,7 @@ type run struct {
 func Run(ctx context.Context, o Options) (results []Result, err error) {
 	r := &run{Options: o, suffix: random(4), kube: o.Kube, first: map[string]*corev1.Node{}, last: map[string]*corev1.Node{}}
 	base := cmp.Or[http.RoundTripper](o.Transport, http.DefaultTransport)
-	r.rec = newRecorder(base, o.Record)
+	r.rec = &recorder{base: base, out: o.Record, needs: map[string]string{}}
 	r.Transport, r.URL = base, api.Root(o.URL)
 	if r.api, err = api.New(r.URL, o.Token, api.Options{Transport: r.rec}); err != nil {
 		return nil, err
@@ -113,7 +115,11 @@ func Run(ctx context.Context, o Options) (results []Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	bound, cost, err := r.announce(chosen)
+	found, err := r.leftovers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for what an earlier run left: %w", err)
+	}
+	bound, cost, err := r.announce(chosen, found)
 	if err != nil || o.DryRun {
 		return nil, err
 	}
@@ -129,14 +135,13 @@ func Run(ctx context.Context, o Options) (results []Result, err error) {
 	}
 	if !o.Keep {
 		defer func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
-			defer cancel()
-			if failed := r.clean(ctx); failed != nil {
+			fmt.Fprintln(o.Out, "deleting all that the probe made ...")
+			if failed := r.clean(context.WithoutCancel(ctx)); failed != nil {
 				err = errors.Join(err, fmt.Errorf("delete what the probe made: %w; the next run deletes it first", failed))
 			}
 		}()
 	}
-	limited, cancel := context.WithTimeout(ctx, bound+prepareWithin)
+	limited, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	if err := r.prepare(limited, chosen); err != nil {
 		return nil, err
@@ -148,8 +153,17 @@ func Run(ctx context.Context, o Options) (results []Result, err error) {
 		defer done.Wait()
 		defer end()
 	}
+	made := map[string]bool{}
 	for _, e := range chosen {
-		result := r.try(limited, e)
+		limit := e.within
+		for _, f := range e.uses {
+			if !made[f.name] {
+				made[f.name] = true
+				limit += f.limit(r.Tier)
+				fmt.Fprintf(o.Out, "%-18s waits for machines, at most %s\n", e.name, f.limit(r.Tier))
+			}
+		}
+		result := r.try(limited, e, limit)
 		results = append(results, result)
 		fmt.Fprintln(o.Out, result)
 		if ctx.Err() != nil {
@@ -184,65 +198,81 @@ func choose(tier catalog.Tier, only []string) (chosen []experiment, err error) {
 	return chosen, nil
 }
 
-// controlPlane is the hourly price of a control plane of LKE Enterprise, which is in no list of the API: $300 a
-// month.
-const controlPlane = catalog.Dollar * 45 / 100
+// controlPlane stands for the control plane of LKE Enterprise. Its price is in no list of the API: $300 a month.
+const (
+	controlPlane      = "control plane"
+	controlPlanePrice = catalog.Dollar * 45 / 100
+)
 
-// announce prints what a run creates, for how long, and the maximum cost, in which each started hour of a machine
-// counts.
-func (r *run) announce(chosen []experiment) (bound time.Duration, cost catalog.Money, err error) {
-	makes := map[string]int{}
-	var used []fixture
-	for _, e := range chosen {
-		bound += e.within
-		for _, f := range append([]fixture{{makes: e.makes}}, e.uses...) {
-			if f.name != "" && slices.ContainsFunc(used, func(u fixture) bool { return u.name == f.name }) {
-				continue
-			}
-			used = append(used, f)
-			bound += f.limit(r.Tier)
-			for plan, n := range f.makes {
-				makes[plan] += n
-			}
-		}
-	}
-	if n := makes[soldOut]; n > 0 {
-		delete(makes, soldOut)
-		r.SoldOut = cmp.Or(r.SoldOut, r.outOfStock())
-		if r.SoldOut != "" {
-			makes[r.SoldOut] += n
-		}
-	}
-	hours := catalog.Money((bound+cleanWithin+prepareWithin)/time.Hour + 1)
+// announce prints what a run deletes and creates, for how long, and the maximum cost. A machine exists at most from
+// the start of the step that creates it until all is deleted, and each started hour counts.
+func (r *run) announce(chosen []experiment, found []leftover) (bound time.Duration, cost catalog.Money, err error) {
 	out := &strings.Builder{}
+	steps := []fixture{{within: prepareWithin, makes: map[string]int{}}}
 	switch {
 	case !inCluster(chosen):
-	case r.Cluster == 0:
-		fmt.Fprintf(out, "an LKE cluster (%s) in %s\n", r.Tier, r.Region)
-		if r.Tier == catalog.Enterprise {
-			cost += hours * controlPlane
-		} else {
-			makes[small]++
-		}
-	default:
+	case r.Cluster != 0:
 		fmt.Fprintf(out, "pools in the LKE cluster %d in %s\n", r.Cluster, r.Region)
-	}
-	var plans []string
-	for plan := range makes {
-		plans = append(plans, plan)
-	}
-	slices.Sort(plans)
-	for _, plan := range plans {
-		price, ok := r.catalog.Price(plan, r.Region)
-		if !ok {
-			return 0, 0, fmt.Errorf("the price of %s in %s is unknown", plan, r.Region)
+	default:
+		fmt.Fprintf(out, "an LKE cluster (%s) in %s\n", r.Tier, r.Region)
+		if r.Tier == catalog.Standard {
+			steps[0].makes[small] = 1
+		} else {
+			steps[0].makes[controlPlane] = 1
 		}
-		fmt.Fprintf(out, "%d %s %s\n", makes[plan], plan, price.AnHour())
-		cost += hours * price.Hourly * catalog.Money(makes[plan])
 	}
-	fmt.Fprintf(r.Out, "%d experiments. They make\n%sfor at most %s, and cost at most %s. All is deleted afterwards.\n",
-		len(chosen), out, bound+prepareWithin, cost.Text())
-	return bound, cost, nil
+	for _, e := range chosen {
+		for _, f := range e.uses {
+			if !slices.ContainsFunc(steps, func(s fixture) bool { return s.name == f.name }) {
+				f.within = f.limit(r.Tier)
+				steps = append(steps, f)
+			}
+		}
+		steps = append(steps, fixture{name: "the experiment " + e.name, within: e.within, makes: e.makes})
+	}
+	total, rest, hour := map[string]int{}, time.Duration(cleanWithin), catalog.Money(0)
+	for _, s := range slices.Backward(steps) {
+		rest += s.within
+		for plan, n := range s.makes {
+			if plan == soldOut {
+				if plan = cmp.Or(r.SoldOut, r.outOfStock()); plan == "" {
+					continue
+				}
+				r.SoldOut = plan
+			}
+			price, ok := r.price(plan)
+			if !ok {
+				return 0, 0, fmt.Errorf("the price of %s in %s is unknown: name another --region", plan, r.Region)
+			}
+			total[plan] += n
+			hour += price.Hourly * catalog.Money(n)
+			cost += price.Hourly * catalog.Money(n) * catalog.Money((rest+time.Hour-1)/time.Hour)
+		}
+	}
+	for _, plan := range slices.Sorted(maps.Keys(total)) {
+		price, _ := r.price(plan)
+		fmt.Fprintf(out, "%d %s %s\n", total[plan], plan, price.AnHour())
+	}
+	end := "All is deleted afterwards."
+	if r.Keep {
+		end = "Nothing is deleted afterwards: it costs money until the next run, which deletes it."
+	}
+	if len(found) > 0 {
+		fmt.Fprintf(r.Out, "An earlier run left %s, or another run is at work. This run first deletes:\n", text.Count(len(found), "object"))
+		for _, l := range found {
+			fmt.Fprintf(r.Out, "%s\n", l.what)
+		}
+	}
+	fmt.Fprintf(r.Out, "This run has %s and makes\n%s", text.Count(len(chosen), "experiment"), cmp.Or(out.String(), "nothing\n"))
+	fmt.Fprintf(r.Out, "for at most %s. It costs at most %s, or %s if it takes an hour.\n%s\n", rest, cost.Text(), hour.Text(), end)
+	return rest - cleanWithin, cost, nil
+}
+
+func (r *run) price(plan string) (catalog.Price, bool) {
+	if plan == controlPlane {
+		return catalog.Price{Hourly: controlPlanePrice}, true
+	}
+	return r.catalog.Price(plan, r.Region)
 }
 
 // outOfStock returns the cheapest plan that is sold out in the region; "" if none is.
@@ -301,13 +331,9 @@ func (r *run) makeCluster(ctx context.Context) error {
 }
 
 // try runs one experiment.
-func (r *run) try(ctx context.Context, e experiment) Result {
+func (r *run) try(ctx context.Context, e experiment, limit time.Duration) Result {
 	started := time.Now()
 	result := Result{Name: e.name}
-	limit := e.within
-	for _, f := range e.uses {
-		limit += f.limit(r.Tier)
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	holds, seen, err := e.decide(ctx, r)
@@ -363,15 +389,15 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// until repeats ask until the answer is yes, and reports whether it was.
+// until repeats ask until the answer is yes, and reports whether it was. It goes on if the API does not answer.
 func until(ctx context.Context, within, every time.Duration, ask func() (bool, error)) (bool, error) {
 	for end := time.Now().Add(within); ; {
 		yes, err := ask()
-		if yes || err != nil {
+		if class := api.ClassOf(err); yes || err != nil && class != api.ClassUnknown && class != api.ClassBusy {
 			return yes, err
 		}
 		if time.Now().After(end) {
-			return false, nil
+			return false, err
 		}
 		if err := pause(ctx, every); err != nil {
 			return false, err

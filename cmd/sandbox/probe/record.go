@@ -11,17 +11,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Header is the first line of a recording.
 type Header struct {
-	Date    string       `json:"date"`
-	Against string       `json:"against"` // the host of the API
-	Tier    catalog.Tier `json:"tier"`
-	Region  string       `json:"region"`
-	Cluster int          `json:"cluster,omitempty"` // 0: the recording creates it
-	Version string       `json:"version,omitempty"`
+	Date      string       `json:"date"`
+	Simulated bool         `json:"simulated,omitempty"` // it is not of Linode's API
+	Tier      catalog.Tier `json:"tier"`
+	Region    string       `json:"region"`
+	Cluster   int          `json:"cluster,omitempty"` // 0: the recording creates it
+	Version   string       `json:"version,omitempty"`
 }
 
 // Exchange is a call and its answer: a line of a recording. It has no token, no address and no name.
@@ -43,22 +44,18 @@ type recorder struct {
 	out  io.Writer
 
 	mu      sync.Mutex
-	started time.Time // zero until it records
+	started time.Time         // zero until it records
+	needs   map[string]string // scopes by call
 	err     error
-}
-
-func newRecorder(base http.RoundTripper, out io.Writer) *recorder {
-	return &recorder{base: base, out: out}
 }
 
 func (c *recorder) start(r *run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.started = time.Now()
-	host := strings.TrimPrefix(strings.TrimPrefix(r.URL, "https://"), "http://")
 	c.write(Header{
-		Date: c.started.UTC().Format(time.DateOnly), Against: host, Tier: r.Tier, Region: r.Region, Cluster: r.Cluster,
-		Version: r.cluster.K8sVersion,
+		Date: c.started.UTC().Format(time.DateOnly), Simulated: r.URL != api.DefaultURL, Tier: r.Tier, Region: r.Region,
+		Cluster: r.Cluster, Version: r.cluster.K8sVersion,
 	})
 }
 
@@ -79,6 +76,18 @@ func (c *recorder) write(line any) {
 	if c.err == nil {
 		c.err = err
 	}
+}
+
+// numbers replaces the numbers of a path.
+func numbers(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	for n, part := range parts {
+		if part != "" && strings.Trim(part, "0123456789abcdef-") == "" {
+			parts[n] = "{}"
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // unrecorded are parts of paths that are not recorded: lists that are the same for all accounts, and the account's
@@ -109,6 +118,9 @@ func (c *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	_, path, _ := strings.Cut(req.URL.RequestURI(), "/v4beta")
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if scope := resp.Header.Get("X-Accepted-OAuth-Scopes"); scope != "" {
+		c.needs[req.Method+" "+numbers(path)] = scope
+	}
 	if c.started.IsZero() || slices.ContainsFunc(unrecorded, func(part string) bool { return strings.Contains(path, part) }) {
 		return resp, nil
 	}

@@ -64,7 +64,7 @@ func without(reasons []api.Reason, field string) []api.Reason {
 func quote(reasons []api.Reason) string {
 	var texts []string
 	for _, reason := range reasons {
-		texts = append(texts, fmt.Sprintf("%s: %q", reason.Field, reason.Reason))
+		texts = append(texts, strings.TrimPrefix(fmt.Sprintf("%s: %q", reason.Field, reason.Reason), ": "))
 	}
 	return strings.Join(texts, "; ")
 }
@@ -281,6 +281,45 @@ func token(ctx context.Context, r *run) (bool, string, error) {
 	}
 	seen := fmt.Sprintf("%d, then 200 with the right token", answer.Status)
 	return answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden, seen, nil
+}
+
+// scopes compares the scopes that answers name with those of Linode's documents, and sends a call for which the token
+// lacks the scope.
+func scopes(ctx context.Context, r *run) (bool, string, error) {
+	for call, scope := range r.rec.needs {
+		if want := documentedScope(call); want != "" && scope != want {
+			return false, fmt.Sprintf("%s needs %s, not %s", call, scope, want), nil
+		}
+	}
+	seen := fmt.Sprintf("%d calls need the documented scopes; ", len(r.rec.needs))
+	err := r.api.Call(ctx, http.MethodGet, "vpcs", "", nil, nil)
+	if err == nil {
+		return true, seen + "the token lacks none", nil
+	}
+	answer, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return false, "", err
+	}
+	return api.ClassOf(err) == api.ClassAuth, fmt.Sprintf("%s%d without one", seen, answer.Status), nil
+}
+
+// documentedScope returns the scope that Linode's documents name for a call, such as "GET /lke/clusters/{}"; "" for
+// public ones.
+func documentedScope(call string) string {
+	method, path, _ := strings.Cut(call, " ")
+	access := ":read_write"
+	if method == http.MethodGet && !strings.HasSuffix(path, "/kubeconfig") {
+		access = ":read_only"
+	}
+	for _, row := range [][2]string{
+		{"/lke/", "lke"}, {"/linode/", "linodes"}, {"/placement/", "linodes"},
+		{"/networking/firewalls", "firewall"}, {"/account/events", "events"}, {"/account", "account"},
+	} {
+		if strings.HasPrefix(path, row[0]) {
+			return row[1] + access
+		}
+	}
+	return ""
 }
 
 // prices compares the API's price list with the built-in one.

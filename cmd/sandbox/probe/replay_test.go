@@ -70,18 +70,6 @@ func Replay(ctx context.Context, head Header, calls []Exchange, base http.RoundT
 	return lines, nil
 }
 
-// numbers replaces the numbers of a path.
-func numbers(path string) string {
-	path, _, _ = strings.Cut(path, "?")
-	parts := strings.Split(path, "/")
-	for n, part := range parts {
-		if part != "" && strings.Trim(part, "0123456789abcdef-") == "" {
-			parts[n] = "{}"
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
 func (r *replay) compare(ctx context.Context, call Exchange) (differences []string, err error) {
 	path, query, _ := strings.Cut(call.Path, "?")
 	parts := strings.Split(path, "/")
