@@ -66,9 +66,15 @@ contribute them, copy the file to cmd/sandbox/probe/testdata.
 				if err != nil {
 					return err
 				}
-				defer func() { err = errors.Join(err, file.Close()) }()
+				defer func() {
+					if info, failed := file.Stat(); failed == nil && info.Size() == 0 {
+						err = errors.Join(err, os.Remove(record))
+					} else {
+						a.log.Printf("calls and answers are recorded in %s", record)
+					}
+					err = errors.Join(err, file.Close())
+				}()
 				o.Record = file
-				a.log.Printf("calls and answers are recorded in %s", record)
 			}
 			// After the first Ctrl-C the run deletes what it made; the second ends the process.
 			defer context.AfterFunc(cmd.Context(), func() { signal.Reset(os.Interrupt) })()

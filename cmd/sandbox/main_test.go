@@ -211,3 +211,12 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
+
+func TestProbeThatMakesNoCallLeavesNoRecord(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "record")
+	environ := []string{"LINODE_URL=http://127.0.0.1:1", "LINODE_TOKEN=x"}
+	status, _, stderr := sandbox(t, environ, "probe", "--yes", "--record", record)
+	if _, err := os.Stat(record); status != 1 || !os.IsNotExist(err) {
+		t.Errorf("status %d, %v\n%s", status, err, stderr)
+	}
+}

@@ -111,6 +111,9 @@ func Run(ctx context.Context, o Options) (results []Result, err error) {
 		}
 		r.Tier, r.Region = catalog.Tier(r.cluster.Tier), r.cluster.Region
 	}
+	if _, ok := r.catalog.Region(r.Region); !ok {
+		return nil, fmt.Errorf("region %q: Linode has none with this name", r.Region)
+	}
 	chosen, err := choose(r.Tier, o.Only)
 	if err != nil {
 		return nil, err

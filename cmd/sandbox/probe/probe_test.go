@@ -453,6 +453,7 @@ func TestNothingIsMadeWithoutConsent(t *testing.T) {
 		"--dry-run": func(o *Options) { o.DryRun = true },
 		"no":        func(o *Options) { o.Ask = func() bool { return false } },
 		"--budget":  func(o *Options) { o.Budget = catalog.Dollar / 2 },
+		"--region":  func(o *Options) { o.Region = "us-nowhere" },
 		"--only":    func(o *Options) { o.Only = []string{"nonsense"} },
 	} {
 		t.Run(name, func(t *testing.T) {
