@@ -31,8 +31,8 @@ account:read_only, events:read_only and firewall:read_only.
 
 The command first prints what it will make and what it costs at most, and asks.
 All that it makes has the tag lkeplan-probe, and a run first deletes what an
-earlier run left. Run one at a time in an account. Interrupt the command to end
-early: it deletes what it made. Interrupt it again to leave that to the next run.
+earlier run left. Run one at a time in an account. If you interrupt the command,
+it deletes what it made; if you interrupt it again, the next run does.
 
 All calls and answers are recorded without the token, addresses and names. To
 contribute them, copy the file to cmd/sandbox/probe/testdata.
