@@ -143,7 +143,7 @@ func TestKinds(t *testing.T) {
 		"karpenter.sh/v1 NodeClaim",
 		"karpenter.sh/v1 NodePool",
 		"karpenter.sh/v1alpha1 NodeOverlay",
-		"lkeplan.dev/v1alpha1 CapacityLimit", "lkeplan.dev/v1alpha1 NodePlan",
+		"lkeplan.dev/v1alpha1 CapacityLimit", "lkeplan.dev/v1alpha1 DisruptionStop", "lkeplan.dev/v1alpha1 NodePlan",
 		"lkeplan.dev/v1alpha1 NodePlanRecord",
 	}
 	if diff := cmp.Diff(want, validator(t).Kinds()); diff != "" {

@@ -14,8 +14,8 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 
 // AddToScheme registers the types of this package.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &CapacityLimit{}, &CapacityLimitList{}, &NodePlan{}, &NodePlanList{},
-		&NodePlanRecord{}, &NodePlanRecordList{})
+	s.AddKnownTypes(GroupVersion, &CapacityLimit{}, &CapacityLimitList{},
+		&DisruptionStop{}, &DisruptionStopList{}, &NodePlan{}, &NodePlanList{}, &NodePlanRecord{}, &NodePlanRecordList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }
