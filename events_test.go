@@ -30,7 +30,7 @@ var dynamic = map[string]struct{ dir, names string }{
 func TestEventsAreDocumented(t *testing.T) {
 	scan := events{constants: map[string]string{}, reasons: map[string]bool{}}
 	var files []*ast.File
-	for _, root := range []string{"engine/controller/karpenter.go", "engine/controller/static.go", "engine/gitops", "linode", "schemas"} {
+	for _, root := range []string{"engine/controller/karpenter.go", "engine/controller/static.go", "engine/controller/stop.go", "engine/gitops", "linode", "schemas"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
 				file := parse(t, path)

@@ -29,8 +29,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -200,7 +202,7 @@ func newManager(cfg *Config, leading *lease) (manager.Manager, error) {
 func cachedKinds() []client.Object {
 	return []client.Object{
 		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{},
-		&lkeplanv1alpha1.CapacityLimit{},
+		&lkeplanv1alpha1.CapacityLimit{}, &lkeplanv1alpha1.DisruptionStop{},
 		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{}, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
 		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
 	}
@@ -239,6 +241,7 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 		{Group: "karpenter.sh", Version: "v1", Kind: "NodeClaim"},
 		linodev1alpha1.GroupVersion.WithKind("LinodeNodeClass"),
 		lkeplanv1alpha1.GroupVersion.WithKind("CapacityLimit"),
+		lkeplanv1alpha1.GroupVersion.WithKind("DisruptionStop"),
 	}
 	for _, kind := range more {
 		kinds = append(kinds, lkeplanv1alpha1.GroupVersion.WithKind(kind))
@@ -324,7 +327,8 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		}
 	})
 	inPlace := linode.NewRelabeler(mgr.GetClient(), events)
-	if err := registerMetrics(cfg, inPlace.Metrics()...); err != nil {
+	stops := brake{mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}}
+	if err := registerMetrics(cfg, append(inPlace.Metrics(), stops.metrics()...)...); err != nil {
 		return err
 	}
 	return registerControllers(ctx, mgr, append(how.controllers, inPlace,
@@ -340,6 +344,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		instancetype.NewObserver(mgr.GetClient(), types, how.ours),
 		limits.NewController(mgr.GetClient(), capacityLimits, events, placed),
 		limits.NewReplacements(mgr.GetClient(), mgr.GetAPIReader(), cfg.MaxReplacements, events),
+		&stopReporter{mgr.GetClient(), events, cfg.Log, stops.clock, map[apitypes.UID]bool{}},
 	)...)
 }
 

@@ -21,9 +21,13 @@ import (
 //
 // Karpenter does not report failures to a method. But a node for which it was given a command is a candidate again only if
 // the command has failed.
+//
+// While disruption is stopped, it finds no commands. Karpenter's validation of a command takes 15 seconds. So it asks again
+// when Karpenter has found commands, which Karpenter then starts at once.
 type delayed struct {
 	disruption.Method
 	clock  clock.PassiveClock
+	brake  brake
 	issued map[types.UID]time.Time // when a command for a NodeClaim was returned
 	pools  map[string]delay        // by name
 }
@@ -33,8 +37,8 @@ type delay struct {
 	until    time.Time
 }
 
-func newDelayed(method disruption.Method, clk clock.PassiveClock) *delayed {
-	return &delayed{method, clk, map[types.UID]time.Time{}, map[string]delay{}}
+func newDelayed(method disruption.Method, clk clock.PassiveClock, stops brake) *delayed {
+	return &delayed{method, clk, stops, map[types.UID]time.Time{}, map[string]delay{}}
 }
 
 // longestCommand is how long Karpenter waits for replacements at most (karpenter v1.15.0, maxRetryDuration).
@@ -47,6 +51,11 @@ func (d *delayed) SetNodePoolTotals(totals map[string]disruption.NodePoolTotals)
 	if balanced, ok := d.Method.(disruption.NodePoolTotalsSetter); ok {
 		balanced.SetNodePoolTotals(totals)
 	}
+}
+
+// ShouldDisrupt implements disruption.Method.
+func (d *delayed) ShouldDisrupt(ctx context.Context, c *disruption.Candidate) bool {
+	return !d.brake.state(ctx).Stopped() && d.Method.ShouldDisrupt(ctx, c)
 }
 
 // ComputeCommands implements disruption.Method. Karpenter calls it in one goroutine.
@@ -76,7 +85,13 @@ func (d *delayed) ComputeCommands(ctx context.Context, budgets map[string]int, c
 	candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *disruption.Candidate) bool {
 		return now.Before(d.pools[c.NodePool.Name].until)
 	})
+	if d.brake.state(ctx).Stopped() { // since ShouldDisrupt
+		return nil, nil
+	}
 	commands, err := d.Method.ComputeCommands(ctx, budgets, candidates...)
+	if len(commands) > 0 && d.brake.stopped(ctx) != nil {
+		return nil, err
+	}
 	for _, command := range commands {
 		for _, c := range command.Candidates {
 			d.issued[c.NodeClaim.UID] = now

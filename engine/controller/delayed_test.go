@@ -24,7 +24,7 @@ func TestPoolWithFailingReplacementsDoesNotDelayOthers(t *testing.T) {
 		return &disruption.Candidate{StateNode: &state.StateNode{NodeClaim: nc}, NodePool: np}
 	}
 	clk := clocktesting.NewFakeClock(worldStart)
-	d := newDelayed(first{}, clk)
+	d := newDelayed(first{}, clk, brake{&stops{}, &stops{}, clk})
 	candidates := []*disruption.Candidate{node("bad", "1"), node("bad", "2"), node("good", "3"), node("good", "4")}
 	tries, rolled := 0, time.Duration(0)
 	for clk.Since(worldStart) < 30*time.Minute {
@@ -63,7 +63,7 @@ func (first) ComputeCommands(_ context.Context, _ map[string]int, candidates ...
 // TestDelayedMethodGetsTotals: Karpenter scores moves of pools with the policy Balanced by them.
 func TestDelayedMethodGetsTotals(t *testing.T) {
 	inner := &scoring{}
-	newDelayed(inner, clocktesting.NewFakeClock(worldStart)).SetNodePoolTotals(map[string]disruption.NodePoolTotals{"web": {}})
+	newDelayed(inner, clocktesting.NewFakeClock(worldStart), brake{}).SetNodePoolTotals(map[string]disruption.NodePoolTotals{"web": {}})
 	if len(inner.totals) != 1 {
 		t.Errorf("the method got %v", inner.totals)
 	}

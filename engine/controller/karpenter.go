@@ -39,6 +39,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/controllers/state/informer"
+	staticdeprovisioning "sigs.k8s.io/karpenter/pkg/controllers/static/deprovisioning"
 	staticprovisioning "sigs.k8s.io/karpenter/pkg/controllers/static/provisioning"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
@@ -104,7 +105,9 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	ctx = options.ToContext(ctx, settings.options())
 	provider.RepairAfter = settings.RepairAfter
 	clk := clock.RealClock{}
+	stops := brake{mgr.GetClient(), mgr.GetAPIReader(), clk}
 	static := newStaticPools(mgr.GetClient(), recorder, clk)
+	static.brake = stops
 	plain := metrics.Decorate(tellingProvider{provider, static.refused})
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
 	repairs, err := health.NewRepairPolicyMatcher(ctx, provider)
@@ -114,11 +117,10 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid, state.WithRepairPolicyMatcher(repairs))
 	static.cluster = cluster
 	//lint:ignore SA1019 Karpenter's recorder needs this type
-	karpenters := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	shown := claimClient{linode.WithoutStamps(mgr.GetClient()), provider.Region(), static}
+	karpenters := holdRecorder{events.NewRecorder(mgr.GetEventRecorderFor("karpenter")), stops}
+	shown := claimClient{evictingClient{linode.WithoutStamps(mgr.GetClient()), stops}, provider.Region(), static}
 	all := controllers.NewControllers(ctx, mgr, clk, shown, karpenters, overlaid, plain, cluster, store,
 		prediction.NewStore(), controllers.WithoutVPAPrediction())
-	var queue *disruption.Queue
 	var provisioner *provisioning.Provisioner
 	all = slices.DeleteFunc(all, func(c controller.Controller) bool {
 		switch c := c.(type) {
@@ -127,17 +129,18 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		case *staticprovisioning.Controller:
 			static.karpenter = c
 			return true
-		case *disruption.Queue:
-			queue = c
+		case *staticdeprovisioning.Controller:
+			static.deprovisioning = staticdeprovisioning.NewController(startingClient{shown, stops}, cluster, overlaid, clk, karpenters)
+			return true
 		case *provisioning.Provisioner:
 			provisioner = c
-		case *disruption.Controller, *informer.NodePoolController, *informer.NodeClaimController,
+		case *disruption.Queue, *disruption.Controller, *informer.NodePoolController, *informer.NodeClaimController,
 			*informer.PricingController, *metricsnodepool.Controller:
-			return true // made again below, with methods that know paid hours, and with the costs that they share
+			return true // made again below, with a queue and methods that can be stopped, and with the costs that they share
 		}
 		return false
 	})
-	all = append(all, disruptionControllers(ctx, clk, shown, overlaid, karpenters, queue, provisioner, settings.Quiet)...)
+	all = append(all, disruptionControllers(ctx, clk, shown, overlaid, karpenters, stops, provisioner, settings.Quiet)...)
 	if settings.Gates.StaticCapacity {
 		all = append(all, static)
 	}
@@ -159,12 +162,13 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	return cluster, nil
 }
 
-// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and
-// maintenance, count nodes as staticPools does and wait after a failure, and the controllers that maintain the costs
-// by which it scores moves (karpenter v1.15.0, pkg/controllers/controllers.go).
+// disruptionControllers returns Karpenter's disruption controller and its queue, which start nothing while disruption is
+// stopped, with methods that respect paid hours and maintenance, count nodes as staticPools does and wait after a
+// failure, and the controllers that maintain the costs by which it scores moves (karpenter v1.15.0, pkg/controllers/controllers.go).
 func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, provider cloudprovider.CloudProvider,
-	recorder events.Recorder, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool) []controller.Controller {
+	recorder events.Recorder, stops brake, p *provisioning.Provisioner, quiet bool) []controller.Controller {
 	cluster := c.static.cluster
+	queue := disruption.NewQueue(startingClient{c, stops}, recorder, cluster, clk, p)
 	costs := cost.NewClusterCost(ctx, provider, c)
 	methods := disruption.NewMethods(ctx, clk, cluster, c, p, provider, recorder, queue)
 	for i, method := range methods {
@@ -175,9 +179,10 @@ func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, 
 		case *disruption.StaticDrift:
 			ours = countedDrift{ours, c.static}
 		}
-		methods[i] = newDelayed(ours, clk)
+		methods[i] = newDelayed(ours, clk, stops)
 	}
 	all := []controller.Controller{
+		queue,
 		disruption.NewController(ctx, clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
 		informer.NewNodePoolController(c, provider, cluster, costs),
 		informer.NewNodeClaimController(stateClient{c, provider, c.static}, provider, cluster, costs),

@@ -95,7 +95,8 @@ func runGitOps(ctx context.Context, cfg Config) error {
 	cfg.Log.Info("reconciling NodePlans of an LKE cluster", "cluster", cfg.ClusterName)
 	// What plans compare with, and the nodes that they count.
 	err = fillCache(ctx, mgr.GetCache(), &corev1.Node{}, &corev1.Pod{}, &policyv1.PodDisruptionBudget{}, &karpv1.NodeClaim{},
-		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{})
+		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
+		&lkeplanv1alpha1.DisruptionStop{})
 	if err != nil {
 		return err
 	}

@@ -59,9 +59,12 @@ type staticPools struct {
 	client    client.Client
 	cluster   *state.Cluster
 	karpenter reconcile.ObjectReconciler[*karpv1.NodePool] // the wrapped controller
-	plan      func(types.UID)                              // triggers Karpenter's planning
-	events    k8sevents.EventRecorder
-	clock     clock.PassiveClock
+	// deprovisioning deletes the nodes above the replicas. It runs here, so that it can wait while disruption is stopped.
+	deprovisioning reconcile.ObjectReconciler[*karpv1.NodePool]
+	brake          brake
+	plan           func(types.UID) // triggers Karpenter's planning
+	events         k8sevents.EventRecorder
+	clock          clock.PassiveClock
 
 	counting sync.Mutex // held while the nodes of a NodePool are counted, and while the ID of a NodeClaim changes
 
@@ -203,6 +206,11 @@ func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	}
 	if pool.Spec.Replicas == nil || !pool.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
+	}
+	if !s.brake.state(ctx).Stopped() {
+		if _, err := s.deprovisioning.Reconcile(ctx, pool.DeepCopy()); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	shown := pool.DeepCopy()
 	b, more, err := s.show(ctx, shown)

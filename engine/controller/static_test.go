@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/controllers/state/informer"
+	staticdeprovisioning "sigs.k8s.io/karpenter/pkg/controllers/static/deprovisioning"
 	staticprovisioning "sigs.k8s.io/karpenter/pkg/controllers/static/provisioning"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
@@ -97,6 +98,8 @@ func (w *staticWorld) restart() {
 	w.staticPools = newStaticPools(w.server, w.told, w.time)
 	w.cluster = state.NewCluster(stateClock{w.time, &w.looking}, w.server, &linode.Provider{})
 	c := claimClient{w.server, "us-ord", w.staticPools}
+	w.brake = brake{w.server, w.server, w.time}
+	w.deprovisioning = staticdeprovisioning.NewController(startingClient{c, w.brake}, w.cluster, &linode.Provider{}, w.time, noEvents{})
 	w.karpenter = staticprovisioning.NewController(c, w.cluster, noEvents{}, &linode.Provider{}, nil, w.time, nil,
 		nil)
 	for _, nc := range w.all() {
@@ -500,7 +503,7 @@ func TestStaticPoolsCountNodeClaimsWhoseIDsChange(t *testing.T) {
 			}
 			var informed *informer.NodeClaimController
 			for _, c := range disruptionControllers(ctx, w.time, claimClient{w.server, "us-ord", w.staticPools}, &linode.Provider{},
-				noEvents{}, nil, nil, true) {
+				noEvents{}, brake{}, nil, true) {
 				if c, ok := c.(*informer.NodeClaimController); ok {
 					informed = c
 				}
