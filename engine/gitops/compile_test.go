@@ -127,7 +127,7 @@ func TestLastAppliedGuardsEvaluateRevision(t *testing.T) {
 func TestPoliciesAreEvaluatedOnlyIfDeclared(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
-		w, p := &Worker{Compiler: compiler}, &judged{}
+		w, p := &Worker{Compiler: compiler, Cache: nothing{}, Now: time.Now}, &judged{}
 		rev := &candidate{revision: revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}}
 		rev.base.PolicyCount = policies
 		p.Plan.Current = new(catalog.Money)
@@ -168,7 +168,7 @@ func TestChangeWaitsWhileLastAppliedIsUnknown(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
 				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: guards}}, Failed: tt.failed}},
-				Records:  tt.record,
+				Records:  tt.record, Cache: nothing{}, Now: time.Now,
 			}
 			head := compiled{
 				Answer:  compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: guards}}},

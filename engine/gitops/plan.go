@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	stops "github.com/lkeplan/lkeplan/engine/stop"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -106,6 +107,14 @@ func (w *Worker) judge(ctx context.Context, rev *candidate, p *judged) (err erro
 		return err
 	}
 	p.Plan.Verdicts = append(verdicts, rev.base.refuseUnknown(*p)...)
+	switch s := stops.Read(ctx, w.Cache, w.Now()); {
+	case s.Err != nil:
+		return s.Err
+	case s.Stopped():
+		if err := p.Plan.Stop(s.Until(), s.String()); err != nil {
+			return err
+		}
+	}
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}

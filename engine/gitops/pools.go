@@ -280,7 +280,8 @@ func totalOf(pools []lkeplanv1alpha1.PoolStatus) (nodes *int, window *metav1.Tim
 	return nodes, window
 }
 
-// waitForWindow returns the outcome of a plan that waits for a change window, or for the end of a freeze.
+// waitForWindow returns the outcome of a plan that waits for a change window, or for the end of a freeze or a
+// DisruptionStop.
 func waitForWindow(rev revision, p plan.Plan, until time.Time) outcome {
 	var why []string
 	for _, v := range p.Verdicts {

@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
+	stops "github.com/lkeplan/lkeplan/engine/stop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -157,6 +158,9 @@ func (w *Worker) continueRollout(ctx context.Context, rev *candidate) (o outcome
 	if err != nil || !rollout.SameRevision(s, rev.Revision, digest) || rollout.UnderWay(s) && rev.restarts(s) {
 		return o, false, err
 	}
+	if o, waits, err := w.pauseRollout(ctx, rev, s); waits || err != nil {
+		return o, true, err
+	}
 	switch s.Phase {
 	case lkeplanv1alpha1.PhasePlanned:
 		return w.startProving(ctx, rev, s)
@@ -167,6 +171,23 @@ func (w *Worker) continueRollout(ctx context.Context, rev *candidate) (o outcome
 		return o, true, err
 	}
 	return o, false, nil
+}
+
+// pauseRollout makes a first wave wait while disruption is stopped: no more of the revision is applied, and no time counts.
+func (w *Worker) pauseRollout(ctx context.Context, rev *candidate, s *lkeplanv1alpha1.RolloutStatus) (o outcome, waits bool, err error) {
+	stopped := stops.Read(ctx, w.Cache, w.Now())
+	switch {
+	case s.Phase != lkeplanv1alpha1.PhasePlanned && s.Phase != lkeplanv1alpha1.PhaseProving, !stopped.Stopped():
+		return o, false, nil
+	case stopped.Err != nil:
+		return o, true, failed(lkeplanv1alpha1.ReasonApplyFailed, "continue the rollout of revision %s: %v", rev.Revision, stopped.Err)
+	}
+	news := s.Looked != nil
+	rollout.Pause(s)
+	o = done(lkeplanv1alpha1.ReasonProving, "revision %s waits with its first wave of nodes in %s: disruption is %s",
+		rev.Revision, rollout.PoolNames(s), stopped).changed(news)
+	o.inProgress, o.waitUntil = true, stopped.Until()
+	return o, true, nil
 }
 
 // restarts reports whether a rollout has to start again: spec.rollout has changed, or the annotation

@@ -49,6 +49,7 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(requested)).
 		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyFunc("NodePlan")),
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: lastAppliedChanged})).
+		Watches(&lkeplanv1alpha1.DisruptionStop{}, r.enqueueAll()).
 		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyFunc("ConfigMap")),
 			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	inventory := r.enqueue(byInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
@@ -235,10 +236,19 @@ func keyFunc(kind string) func(client.Object) string {
 // enqueue returns an event handler that triggers the reconciliation of the NodePlans that an index
 // lists for the key of the event's object.
 func (r watcher) enqueue(index string, key func(client.Object) string) handler.EventHandler {
+	return r.enqueueListed(func(obj client.Object) client.ListOption { return client.MatchingFields{index: key(obj)} })
+}
+
+// enqueueAll returns an event handler that triggers the reconciliation of all NodePlans.
+func (r watcher) enqueueAll() handler.EventHandler {
+	return r.enqueueListed(func(client.Object) client.ListOption { return &client.ListOptions{} })
+}
+
+func (r watcher) enqueueListed(of func(client.Object) client.ListOption) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) (requests []reconcile.Request) {
 		var list lkeplanv1alpha1.NodePlanList
-		if err := r.Cache.List(ctx, &list, client.MatchingFields{index: key(obj)}); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "list the NodePlans of an object", "index", index, "key", key(obj))
+		if err := r.Cache.List(ctx, &list, of(obj)); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list the NodePlans of an object", "object", client.ObjectKeyFromObject(obj))
 			return nil
 		}
 		for _, np := range list.Items {

@@ -46,6 +46,8 @@ type world struct {
 	claims  []karpv1.NodeClaim
 	nodes   []corev1.Node
 	events  []corev1.Event
+	stops   []lkeplanv1alpha1.DisruptionStop
+	noStops error // they cannot be listed
 	serial  int
 	deleted []string // the names of the pools that were deleted
 
@@ -371,6 +373,9 @@ func (p plansOf) List(_ context.Context, list client.ObjectList, _ ...client.Lis
 		all.Items = slices.Clone(p.w.nodes)
 	case *corev1.EventList:
 		all.Items = slices.Clone(p.w.events)
+	case *lkeplanv1alpha1.DisruptionStopList:
+		all.Items = slices.Clone(p.w.stops)
+		return p.w.noStops
 	}
 	return nil
 }

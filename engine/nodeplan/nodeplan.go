@@ -108,6 +108,7 @@ const (
 	Waiting   = "waits for approval"
 	Delayed   = "waits for window"
 	Frozen    = "frozen"  // until a freeze ends
+	Stopped   = "stopped" // until a DisruptionStop ends
 	Stalled   = "stalled" // until a user changes something
 	Failing   = "failing" // and retried
 	Working   = "working"
@@ -138,8 +139,10 @@ func State(np *lkeplanv1alpha1.NodePlan) string {
 		return Working
 	case ready.Status == metav1.ConditionTrue:
 		return Ready
-	case ready.Reason == lkeplanv1alpha1.ReasonOutsideWindow && frozen(np.Status.Guards):
+	case ready.Reason == lkeplanv1alpha1.ReasonOutsideWindow && waitsOnly(np, plan.Frozen):
 		return Frozen
+	case ready.Reason == lkeplanv1alpha1.ReasonOutsideWindow && waitsOnly(np, plan.Stopped):
+		return Stopped
 	case states[ready.Reason] != "":
 		return states[ready.Reason]
 	case apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.StalledCondition):
@@ -150,11 +153,11 @@ func State(np *lkeplanv1alpha1.NodePlan) string {
 	return Working
 }
 
-// frozen reports whether a plan waits only for the end of freezes.
-func frozen(guards []lkeplanv1alpha1.GuardStatus) (is bool) {
-	for _, g := range guards {
+// waitsOnly reports whether the plan of a NodePlan waits only for guards of a name.
+func waitsOnly(np *lkeplanv1alpha1.NodePlan, guard string) (is bool) {
+	for _, g := range np.Status.Guards {
 		if g.Status == string(plan.Waiting) {
-			if is = g.Guard == plan.Frozen; !is {
+			if is = g.Guard == guard; !is {
 				return false
 			}
 		}

@@ -101,7 +101,7 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 	return a, nil
 }
 
-// Opens is when the plan of a NodePlan that waits for windows and freezes can be applied, even if more blocks it. It is zero
+// Opens is when the plan of a NodePlan that waits for windows, freezes and stops can be applied, even if more blocks it. It is zero
 // if it waits for none, or not only for a year.
 func Opens(np *lkeplanv1alpha1.NodePlan) (opens time.Time) {
 	for _, g := range np.Status.Guards {
@@ -112,7 +112,7 @@ func Opens(np *lkeplanv1alpha1.NodePlan) (opens time.Time) {
 	return opens
 }
 
-// WaitsFor names the windows and freezes that the plan of a NodePlan waits for, and until when; "" if there are none.
+// WaitsFor names the windows, freezes and stops that the plan of a NodePlan waits for, and until when; "" if there are none.
 func WaitsFor(np *lkeplanv1alpha1.NodePlan) string {
 	var what []string
 	for _, g := range np.Status.Guards {
@@ -120,6 +120,8 @@ func WaitsFor(np *lkeplanv1alpha1.NodePlan) string {
 		case g.Status != string(Waiting):
 		case g.Guard == Frozen:
 			what = append(what, "the end of the freeze "+diag.OneLine(g.Address))
+		case g.Guard == Stopped:
+			what = append(what, "the end of a DisruptionStop")
 		default:
 			what = append(what, "a window")
 		}

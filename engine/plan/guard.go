@@ -34,6 +34,7 @@ const (
 
 	Frozen       = "freeze"
 	ChangeWindow = "window"
+	Stopped      = "stop" // a DisruptionStop is active
 )
 
 // What a plan reports as Changed, in addition to objects: the rules and the cluster of the directory.
@@ -239,6 +240,15 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	return []Verdict{v}, err
 }
 
+// Stop makes a plan that touches nodes wait for the end of the DisruptionStops. why describes them.
+func (p *Plan) Stop(until time.Time, why string) error {
+	if !p.Summary().touches() {
+		return nil
+	}
+	p.Verdicts = append(p.Verdicts, Verdict{Guard: Stopped, Status: Waiting, Until: until, Detail: "Disruption is " + why + "."})
+	return p.setTimes(p.Verdicts)
+}
+
 // reasons returns the reasons of windows or freezes, each as a sentence after a space; "" if none has one.
 func reasons(periods []config.Period) (sentences string) {
 	for _, p := range periods {
@@ -257,19 +267,23 @@ func reasons(periods []config.Period) (sentences string) {
 // setTimes sets when a plan that waits can be applied, and when the budgets let nodes go from then on.
 func (p Plan) setTimes(verdicts []Verdict) error {
 	var windows, freezes []config.Period
+	from, timed := p.Now, false
 	for _, v := range verdicts {
+		timed = timed || v.Periods != nil || v.Guard == Stopped
 		switch {
 		case v.Status == Allowed:
+		case v.Guard == Stopped && v.Until.After(from):
+			from = v.Until
 		case v.Guard == ChangeWindow:
 			windows = v.Periods
 		case v.Guard == Frozen:
 			freezes = append(freezes, v.Periods...)
 		}
 	}
-	if timed := slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Periods != nil }); !timed || p.Now.IsZero() || !p.Summary().touches() {
+	if !timed || p.Now.IsZero() || !p.Summary().touches() {
 		return nil
 	}
-	opens, err := WindowOpens(windows, freezes, p.Now)
+	opens, err := WindowOpens(windows, freezes, from)
 	if err != nil {
 		return err
 	}

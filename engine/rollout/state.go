@@ -107,6 +107,9 @@ func Observe(s *lkeplanv1alpha1.RolloutStatus, pools []Pool, now time.Time) {
 	}
 }
 
+// Pause makes the time until the next check not count.
+func Pause(s *lkeplanv1alpha1.RolloutStatus) { s.Looked = nil }
+
 // mostNew is the largest number of new nodes of a pool that a state lists.
 const mostNew = 2000
 
