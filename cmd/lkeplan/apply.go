@@ -37,7 +37,8 @@ If another owner, such as kubectl or Helm, has set a field that the apply would
 overwrite, the command shows the field and changes nothing. Use --force-conflicts to
 overwrite the field. If a guard (a limit on one change) or a policy (a condition
 that a plan must meet) refuses the plan, lkeplan also changes nothing. The
-exit code is 3 in both cases.
+exit code is 3 in both cases. The same applies to a plan that may replace or remove
+nodes while "lkeplan stop" has stopped disruption: wait, or use "lkeplan resume".
 
 If you name a FILE that "lkeplan plan --out FILE" has saved, apply makes exactly
 the changes of that plan, without a question. If it would now make another change,
@@ -149,6 +150,9 @@ func (a *application) directory(ctx context.Context) error {
 		return errors.New("the directory has no node_class and no pool: there is nothing to apply")
 	}
 	shown := found.Plan
+	if err := stopPlan(ctx, found.Cluster, &found.Plan); err != nil {
+		return err
+	}
 	if err := a.judge(&found.Plan); err != nil {
 		return err
 	}
@@ -197,6 +201,9 @@ func (a *application) saved(ctx context.Context, name string) error {
 		return fmt.Errorf("plan %s: %w", name, err)
 	}
 	if err := saved.Judge(&now.Plan, a.Allow); err != nil {
+		return err
+	}
+	if err := stopPlan(ctx, cluster, &now.Plan); err != nil {
 		return err
 	}
 	if err := a.judge(&now.Plan); err != nil {

@@ -29,6 +29,8 @@ var notRun = map[string]string{
 	"lkeplan uninstall":         "a cluster; the end-to-end tests run it",
 	"lkeplan status":            "a cluster; the end-to-end tests run it",
 	"lkeplan why":               "a cluster; the end-to-end tests run it",
+	"lkeplan stop":              "a cluster; the end-to-end tests run it",
+	"lkeplan resume":            "a cluster; the end-to-end tests run it",
 	"lkeplan catalog refresh":   "the Linode API; the tests of package catalog have a simulated one",
 }
 

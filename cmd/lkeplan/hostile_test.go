@@ -109,6 +109,7 @@ var hostileKinds = map[string]string{
 	"coordination.k8s.io/v1/leases": "Lease", "karpenter.sh/v1/nodeclaims": "NodeClaim", "karpenter.sh/v1/nodepools": "NodePool",
 	"karpenter.k8s.linode/v1/linodenodeclasses": "LinodeNodeClass", "karpenter.k8s.linode/v1alpha1/linodenodeclasses": "LinodeNodeClass",
 	"lkeplan.dev/v1alpha1/capacitylimits": "CapacityLimit", "lkeplan.dev/v1alpha1/nodeplans": "NodePlan",
+	"lkeplan.dev/v1alpha1/disruptionstops":                              "DisruptionStop",
 	"authorization.k8s.io/v1/subjectaccessreviews":                      "SubjectAccessReview",
 	"authorization.k8s.io/v1/selfsubjectaccessreviews":                  "SelfSubjectAccessReview",
 	"apiextensions.k8s.io/v1/customresourcedefinitions":                 "CustomResourceDefinition",

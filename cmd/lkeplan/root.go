@@ -57,7 +57,7 @@ NodePlan: an object in the cluster that names a directory in Git.`,
 		newSimulate(env))
 	flags.Group(root, "Apply from Git:", newNodePlan(env))
 	flags.Group(root, "In a cluster:",
-		newStatus(env), newWhy(env), newCRDs(env), newDoctor(env), newUninstall(env))
+		newStatus(env), newWhy(env), newStop(env), newResume(env), newCRDs(env), newDoctor(env), newUninstall(env))
 	flags.Group(root, "More:",
 		newCatalog(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")

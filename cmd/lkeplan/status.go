@@ -20,6 +20,7 @@ import (
 
 const statusHelp = `Show the state of a cluster on one screen:
 
+  * whether disruption is stopped, until when, by whom and why
   * for each pool, the number of nodes, their state and cost, and the limits
   * which nodes are being replaced, and what blocks the replacement
   * which plan types (kinds of Linode) are out of stock
@@ -39,7 +40,7 @@ A line of the output that starts with | continues the previous line, or quotes a
 message of a Kubernetes object.
 
 You need permission to list nodes, pods, nodepools, nodeclaims and
-linodenodeclasses. If you cannot list capacitylimits, nodeplans,
+linodenodeclasses. If you cannot list capacitylimits, nodeplans, disruptionstops,
 poddisruptionbudgets or events, status shows what is unknown without them. status
 also works if the controller is down.
 Prices come from the catalogue, a file with plan types (kinds of Linode), regions and prices.`

@@ -47,6 +47,7 @@ type Snapshot struct {
 	Classes    []*linodev1alpha1.LinodeNodeClass
 	Limits     []*lkeplanv1alpha1.CapacityLimit
 	Plans      []*lkeplanv1alpha1.NodePlan
+	Stops      []*lkeplanv1alpha1.DisruptionStop
 	Budgets    []*policyv1.PodDisruptionBudget
 	Events     []*corev1.Event // at least warnings, and the events with which Karpenter nominates nodes for pods
 	Daemons    []*appsv1.DaemonSet
@@ -87,6 +88,8 @@ func Of(objects []client.Object, notes []string) Snapshot {
 			s.Limits = append(s.Limits, obj)
 		case *lkeplanv1alpha1.NodePlan:
 			s.Plans = append(s.Plans, obj)
+		case *lkeplanv1alpha1.DisruptionStop:
+			s.Stops = append(s.Stops, obj)
 		case *policyv1.PodDisruptionBudget:
 			s.Budgets = append(s.Budgets, obj)
 		case *appsv1.DaemonSet:
@@ -116,6 +119,7 @@ const (
 	KindClasses = "LinodeNodeClasses"
 	KindLimits  = "CapacityLimits"
 	KindPlans   = "NodePlans"
+	KindStops   = "DisruptionStops"
 
 	KindPools          = "NodePools"
 	KindDaemonSets     = "DaemonSets"

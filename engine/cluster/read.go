@@ -116,6 +116,7 @@ func StatusKinds() []Kind {
 		{Name: "LinodeNodeClasses", Group: linodev1alpha1.Group, Empty: &linodev1alpha1.LinodeNodeClassList{}, Needed: true},
 		{Name: "CapacityLimits", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.CapacityLimitList{}},
 		{Name: "NodePlans", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.NodePlanList{}},
+		{Name: "DisruptionStops", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.DisruptionStopList{}},
 		{Name: "PodDisruptionBudgets", Group: "policy", Empty: &policyv1.PodDisruptionBudgetList{}},
 		{Name: "Events", Empty: &corev1.EventList{}, Opts: selectedBy(warnings)},
 	}

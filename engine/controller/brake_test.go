@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -127,7 +128,7 @@ func TestNoCommandIsFoundWhileDisruptionIsStopped(t *testing.T) {
 // TestStartedCommandDrainsNoNodeWhileDisruptionIsStopped: Karpenter's own queue has a command that repairs a node. The stop
 // begins while its replacement starts.
 func TestStartedCommandDrainsNoNodeWhileDisruptionIsStopped(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	ctx := options.ToContext(t.Context(), Karpenter{}.options())
 	clk := clocktesting.NewFakeClock(worldStart)
 	old, replacement := linodetest.NodeClaim("1"), linodetest.NodeClaim("1")
@@ -180,7 +181,7 @@ func (repairs) ConsolidationType() string       { return "" }
 
 // TestCommandIsGivenUpInALongStop: the node can be used again, as Karpenter removes its taint and keeps no command.
 func TestCommandIsGivenUpInALongStop(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	ctx := options.ToContext(t.Context(), Karpenter{}.options())
 	clk := clocktesting.NewFakeClock(worldStart)
 	old := linodetest.NodeClaim("1")
@@ -226,7 +227,7 @@ func TestPodsAreEvictedUnlessDrainsAreHeld(t *testing.T) {
 		{name: "stops cannot be listed", drains: lkeplanv1alpha1.DrainsHold, listErr: errors.New("not synced")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			linode.Register()
+			instancetype.Register()
 			clk := clocktesting.NewFakeClock(worldStart.Add(tc.passed))
 			there := &stops{items: []lkeplanv1alpha1.DisruptionStop{stopOf("a", time.Hour, tc.drains)}, err: tc.listErr}
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
@@ -301,7 +302,7 @@ func TestStaticPoolKeepsItsNodesWhileDisruptionIsStopped(t *testing.T) {
 }
 
 func TestStartAndEndOfStopsAreReportedOnce(t *testing.T) {
-	linode.Register()
+	instancetype.Register()
 	clk := clocktesting.NewFakeClock(worldStart)
 	a, old := stopOf("a", time.Hour, ""), stopOf("old", time.Second, "")
 	old.CreationTimestamp = metav1.NewTime(worldStart.Add(-time.Hour))

@@ -78,8 +78,8 @@ func newRefreshWorld(t *testing.T, pool *karpv1.NodePool, now time.Time, after t
 	w.provider.Now = w.time.Now
 	c := claimClient{linode.WithoutStamps(w.server), "us-ord", w.staticPools}
 	provisioner := provisioning.NewProvisioner(c, noEvents{}, w.provider, w.cluster, w.time, nil, virtualpods.NewVirtualPodCache(c))
-	w.commands = disruption.NewQueue(c, noEvents{}, w.cluster, w.time, provisioner)
-	w.disrupts = disruptionControllers(w.ctx, w.time, c, w.provider, noEvents{}, w.commands, provisioner, true)[0].(*disruption.Controller)
+	all := disruptionControllers(w.ctx, w.time, c, w.provider, noEvents{}, w.brake, provisioner, true)
+	w.commands, w.disrupts = all[0].(*disruption.Queue), all[1].(*disruption.Controller)
 	w.drift = nodeclaimdisruption.NewController(w.time, linode.WithoutStamps(w.server), w.provider)
 	for i, at := range created {
 		w.time.SetTime(at) // which the server writes

@@ -95,7 +95,7 @@ func TestApprovalDoesNotLiftStop(t *testing.T) {
 // It does not advance in that time, and has the same end as without a stop.
 func TestStopDoesNotFailRollout(t *testing.T) {
 	for _, joins := range []bool{true, false} {
-		usual := 0                                                         // steps without a stop
+		usual := 0                                      // steps without a stop
 		for _, at := range []int{-1, 0, 1, 7, 18, 29} { // steps of ten seconds
 			for _, early := range []bool{true, false} {
 				t.Run(fmt.Sprintf("joins %t, stopped after %ds, resumed early %t", joins, 10*at, early), func(t *testing.T) {

@@ -27,6 +27,7 @@ var served = map[string]string{
 	"karpenter.k8s.linode/v1alpha1/linodenodeclasses": "LinodeNodeClass",
 	"lkeplan.dev/v1alpha1/capacitylimits":             "CapacityLimit",
 	"lkeplan.dev/v1alpha1/nodeplans":                  "NodePlan",
+	"lkeplan.dev/v1alpha1/disruptionstops":            "DisruptionStop",
 }
 
 // TestLargeClusterStatusIsFast: from the lists of an API server to the text in less than

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/costs"
+	"github.com/lkeplan/lkeplan/engine/stop"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -29,10 +30,11 @@ type Given struct {
 // Status is the state of a cluster. Limits and NodePlans are nil, which means unknown, if they could not be listed.
 type Status struct {
 	Place     string           `json:"cluster"`
-	Nodes     int              `json:"nodes"`              // machines, including those on the way
-	Coming    int              `json:"coming"`             // of these, on the way
-	Cost      catalog.Price    `json:"cost"`               // without the unpriced
-	Unpriced  int              `json:"unpriced,omitempty"` // nodes whose price is unknown
+	Stopped   string           `json:"disruption_stopped,omitempty"` // until when, by whom and why
+	Nodes     int              `json:"nodes"`                        // machines, including those on the way
+	Coming    int              `json:"coming"`                       // of these, on the way
+	Cost      catalog.Price    `json:"cost"`                         // without the unpriced
+	Unpriced  int              `json:"unpriced,omitempty"`           // nodes whose price is unknown
 	NodeList  []Node           `json:"node_list"`
 	Pools     []PoolStatus     `json:"pools"`
 	Classes   []ClassStatus    `json:"node_classes"` // with something to report
@@ -95,6 +97,7 @@ func (w *reader) status() (Status, error) {
 	nodes := w.nodes()
 	sum := totalsOf(nodes)
 	s.Nodes, s.Coming, s.Cost, s.Unpriced, s.NodeList = sum.nodes, sum.coming, sum.cost, sum.unpriced, nodes
+	s.Stopped = stop.At(w.Stops, w.Now).String()
 	s.Pools, s.Classes, s.Waiting = w.pools(nodes), w.classes(), w.waiting()
 	if w.Unread(cluster.KindLimits) == "" {
 		s.Limits = w.limits()
@@ -118,6 +121,7 @@ func notesOnUnlisted(unlisted []string) (notes []string) {
 		{cluster.KindBudgets, "what blocks the replacement of nodes"},
 		{cluster.KindLimits, "whether a CapacityLimit is reached"},
 		{cluster.KindPlans, "what NodePlans have applied"},
+		{cluster.KindStops, "whether disruption is stopped"},
 		{cluster.KindEvents, "what Linode and Karpenter said last"},
 	} {
 		if slices.Contains(unlisted, of.kind) {

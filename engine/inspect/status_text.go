@@ -28,6 +28,10 @@ const quiet = 20
 // Text writes a status for people.
 func (s Status) Text(v StatusView) string {
 	p := page{Page: diag.Page{Width: max(v.Width, 40)}, now: s.now}
+	if s.Stopped != "" {
+		p.Paragraph(0, "Warning: disruption is %s. Until then, no node is consolidated, replaced or repaired. To end the stop: "+
+			"lkeplan resume", s.Stopped)
+	}
 	p.Paragraph(0, "%s", s.headline())
 	for _, note := range s.Notes {
 		p.Paragraph(0, "%s", note)

@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/stop"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/age"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -33,9 +34,9 @@ func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error
 		return plainLines("its pool was deleted"), nil
 	}
 	pods := w.movable(nc)
-	var lines []Line
+	lines := plainLines(w.stopped(nc)...)
 	if text := w.movedBy(nc.Name); text != "" {
-		lines = plainLines(text)
+		lines = append(lines, plainLines(text)...)
 	}
 	lines = append(lines, plainLines(slices.Concat(w.relabeled(pool, nc), w.hosts(nc), w.aged(nc), w.policy(pool, nc, len(pods)))...)...)
 	holds, err := w.holds(nc, true)
@@ -50,6 +51,19 @@ func (w *reader) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error
 	lines = append(lines, plainLines(w.closedBudgets(pool, nc, reason)...)...)
 	without, err := w.without(ctx, nc, pods)
 	return append(lines, plainLines(without...)...), err
+}
+
+// stopped explains that disruption is stopped.
+func (w *reader) stopped(nc *karpv1.NodeClaim) []string {
+	switch s := stop.At(w.Stops, w.Now); {
+	case !s.Stopped():
+		return nil
+	case nc.DeletionTimestamp.IsZero():
+		return []string{"disruption is " + s.String()}
+	case s.Holds():
+		return []string{"its pods are not evicted: drains are " + s.String()}
+	}
+	return nil
 }
 
 // relabeled explains that labels or annotations of a node changed without a replacement, or have not changed yet.
@@ -71,6 +85,7 @@ func (w *reader) relabeled(pool *karpv1.NodePool, nc *karpv1.NodeClaim) (texts [
 // that would have no node.
 func (w *reader) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
 	texts, err := w.holds(nc, false)
+	texts = append(w.stopped(nc), texts...)
 	if err != nil || !nc.DeletionTimestamp.IsZero() {
 		return plainLines(texts...), err // neither budgets nor room for its pods keep a deleting node
 	}

@@ -97,6 +97,8 @@ var tests = map[string][]tiered{
 			shows: "edits of the stored record and of the NodePlan through a real API server do not lift guards"},
 		{name: "TestRevisionWithNodesThatNeverJoinIsRolledBack",
 			shows: "a rollout is rolled back with real nodes, pods and a controller that is killed in between"},
+		{name: "TestNothingBeginsWhileDisruptionIsStopped",
+			shows: "the real Karpenter starts nothing while disruption is stopped, also after a kill, and continues at the end"},
 		{name: "TestOnlyApproversCanApprove",
 			shows: "real authorization and admission policies decide who approves"},
 		{name: "TestPoliciesHoldFromTheFirstRevisionOn",
@@ -157,6 +159,8 @@ var tests = map[string][]tiered{
 			shows: "the scripts of the CI examples run as they are against a cluster"},
 	},
 	tierNightly: {
+		{name: "TestHeldDrainKeepsItsPods"},
+		{name: "TestOnlyPeopleOnCallStopDisruption"},
 		{name: "TestGuardsJudgeWhatTheAPIServerStores"},
 		{name: "TestABufferKeepsItsNodes"},
 		{name: "TestABurstCreatesExactlyTheNeededNodes/enterprise"},
