@@ -21,9 +21,11 @@ import (
 // severalMeanings are the flags whose description depends on the command, and why.
 var severalMeanings = map[string]string{
 	"all":       "each command lists another kind of thing; as in kubectl, --all leaves nothing out",
+	"for":       "an approval and a stop end after it",
 	"namespace": "the description names the kind of object that is in the namespace",
 	"out":       "only plan has a plan to save; in the other form the flag is the same",
 	"prune":     "only apply deletes; diff and plan show the deletions",
+	"reason":    "status shows that of a stop, and the history that of an approval",
 	"recursive": "fmt needs no cluster block in a directory",
 }
 

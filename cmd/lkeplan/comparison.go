@@ -52,6 +52,7 @@ func (d *comparison) flags(cmd *cobra.Command) {
 		"simulate which nodes the pods get before and after the change, and what these nodes cost; without --pods and "+
 			"--workloads, simulate the "+pods)
 	podFlags(cmd, &d.Pods, "only with --simulate")
+	costFlag(cmd, &d.Pods.CostBy, "; only with --simulate (default: namespace)")
 	cmd.Flags().BoolVar(&d.WithoutConsolidation, "no-consolidation", false,
 		"do not simulate consolidation: the nodes that Karpenter removes or replaces because other capacity is cheaper or has "+
 			"room are then unknown")
@@ -245,17 +246,13 @@ func podFlags(cmd *cobra.Command, s *podsource.Sources, only string) {
 	cmd.Flags().BoolVar(&s.LKE, "lke-daemonsets", true,
 		"also use the DaemonSets that LKE installs on each node, unless --workloads contains them"+only+
 			"; --lke-daemonsets=false leaves them out")
-	if only != "" {
-		only += " (default: namespace)"
-	}
-	costFlag(cmd, &s.CostBy, "of the nodes"+only)
 	_ = cmd.RegisterFlagCompletionFunc("workloads", cobra.FixedCompletions([]string{podsource.Live, podsource.Snapshot},
 		cobra.ShellCompDirectiveDefault)) // fails only for an unknown flag
 }
 
 // costFlag adds the flag that splits costs.
-func costFlag(cmd *cobra.Command, by **costs.By, of string) {
-	cmd.Flags().Func("cost-by", "split the cost "+of+" `BY` namespace or label:KEY, which is a label of pods", func(text string) error {
+func costFlag(cmd *cobra.Command, by **costs.By, only string) {
+	cmd.Flags().Func("cost-by", "split the cost of the nodes `BY` a property of pods: namespace or label:KEY"+only, func(text string) error {
 		parsed, err := costs.ParseBy(text)
 		*by = &parsed
 		return err

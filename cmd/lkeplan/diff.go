@@ -174,12 +174,9 @@ snapshot contains no images, commands or environment variables.`,
 			if err != nil {
 				return err
 			}
-			snapshot, err := compare.TakeSnapshot(cmd.Context(), compare.LiveView(cluster), time.Now())
+			snapshot, err := compare.TakeSnapshot(cmd.Context(), compare.LiveView(cluster), time.Now(), namespaces)
 			if err != nil {
 				return err
-			}
-			if namespaces {
-				snapshot = snapshot.WithNamespaces()
 			}
 			return snapshot.Write(env.Data())
 		},

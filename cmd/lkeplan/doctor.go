@@ -114,7 +114,10 @@ func clusterID(env *flags.Env) (int, error) {
 func writeFindings(p *diag.Page, found []inspect.Finding) {
 	for _, f := range found {
 		text, more, _ := strings.Cut(f.Text, "\n")
-		short, level := diag.Page{Width: p.Width - 6}, string(f.Level)
+		short, level := diag.Page{Width: p.Width}, string(f.Level)
+		if p.Width > 0 {
+			short.Width -= 6
+		}
 		short.Paragraph(0, "%s: %s", f.Of, text)
 		for line := range strings.Lines(short.String()) {
 			p.Line(0, "%-4s  %s", level, strings.TrimSuffix(line, "\n"))

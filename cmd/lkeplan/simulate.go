@@ -108,6 +108,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	}
 	flags.SourceFlags(cmd, &s.comparison.Source)
 	podFlags(cmd, &s.pods, "")
+	costFlag(cmd, &s.pods.CostBy, "")
 	flags.ClusterFlags(cmd, env, &s.comparison.Access)
 	s.bound.Flag(cmd, "autoscalers", "", "scale each workload that has an autoscaler to the `BOUND` of the autoscaler")
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")

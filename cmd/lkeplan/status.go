@@ -84,7 +84,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "show the state again and again, until Ctrl-C is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "also list pools with nothing to report, all workloads with waiting pods, and each node")
 	cmd.Flags().DurationVar(&s.interval, "interval", 5*time.Second, "read the cluster again after each `TIME`")
-	costFlag(cmd, &s.costBy, "of the nodes")
+	costFlag(cmd, &s.costBy, "")
 	flags.RejectUnused(cmd,
 		flags.Use{Flags: "all", If: func() bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all"},
 		flags.Use{Flags: "interval", If: func() bool { return s.watch }, Else: "is for --watch"})

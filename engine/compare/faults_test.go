@@ -32,7 +32,7 @@ var served = map[string]string{
 // readers are what reads a cluster by lists, and what each says of it.
 var readers = map[string]func(ctx context.Context, in compare.View) (notes []string, err error){
 	"snapshot": func(ctx context.Context, in compare.View) ([]string, error) {
-		taken, err := compare.TakeSnapshot(ctx, in, time.Now())
+		taken, err := compare.TakeSnapshot(ctx, in, time.Now(), false)
 		if err != nil {
 			return nil, err
 		}

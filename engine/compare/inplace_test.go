@@ -49,7 +49,7 @@ pool "web" {
 		}
 		view[kind] = append(view[kind], string(raw))
 	}
-	saved, err := TakeSnapshot(t.Context(), LiveView(view), time.Now())
+	saved, err := TakeSnapshot(t.Context(), LiveView(view), time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func TestSnapshotGivesTheMovesOfItsCluster(t *testing.T) {
 // snapshotOf is the snapshot of a cluster, as it is read from its file.
 func snapshotOf(t *testing.T, c cluster, now time.Time) Snapshot {
 	t.Helper()
-	taken, err := TakeSnapshot(t.Context(), LiveView(c), now)
+	taken, err := TakeSnapshot(t.Context(), LiveView(c), now, false)
 	if err != nil {
 		t.Fatal(err)
 	}

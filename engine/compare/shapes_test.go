@@ -85,7 +85,7 @@ func rewrite(t *testing.T, want string) {
 // and annotations of the pods of the cluster, and no key that people have chosen.
 func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
 	c, _ := podsOf(t)
-	taken, err := TakeSnapshot(t.Context(), LiveView(c), time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC))
+	taken, err := TakeSnapshot(t.Context(), LiveView(c), time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func (f forbidding) List(ctx context.Context, apiVersion, kind string) ([]map[st
 // TestWhatMayNotBeListedOfPodsIsSaid.
 func TestWhatMayNotBeListedOfPodsIsSaid(t *testing.T) {
 	c, _ := podsOf(t)
-	taken, err := TakeSnapshot(t.Context(), LiveView(forbidding{c, []string{"Pod"}}), time.Now())
+	taken, err := TakeSnapshot(t.Context(), LiveView(forbidding{c, []string{"Pod"}}), time.Now(), false)
 	if err != nil || taken.Shapes != nil || len(taken.Notes) == 0 {
 		t.Errorf("without the right to list pods: %+v, %v", taken, err)
 	}
@@ -203,7 +203,7 @@ func TestTheNamesThatASnapshotHas(t *testing.T) {
 	c["NodeClaim"] = []string{`{"metadata": {"name": "name-claim", "labels": {"name-of-nobody": "name-of-nobody"}},
 		"status": {"nodeName": "name-node", "imageID": "name-image"}}`}
 	c["Node"] = []string{`{"metadata": {"name": "name-node", "labels": {"name-of-nobody": "name-of-nobody"}}}`}
-	taken, err := TakeSnapshot(t.Context(), LiveView(c), time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC))
+	taken, err := TakeSnapshot(t.Context(), LiveView(c), time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,6 @@ type Snapshot struct {
 	Unlisted []string `json:"unlisted,omitempty"`
 	// Shapes are those of the pods; nil if they could not be listed.
 	Shapes *workload.Shapes `json:"shapes,omitempty"`
-
-	namespaces []string // of the pods
 }
 
 // snapshotVersion is the version of the format. Another version is refused.
@@ -64,8 +62,8 @@ const snapshotVersion = "2"
 // maxSnapshot is the largest file that is read, in bytes, enough for about ten thousand nodes.
 const maxSnapshot = 64 << 20
 
-// TakeSnapshot reads a cluster.
-func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, error) {
+// TakeSnapshot reads a cluster. With namespaces, the names of the namespaces of pods are in clear text.
+func TakeSnapshot(ctx context.Context, cluster View, now time.Time, namespaces bool) (Snapshot, error) {
 	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Objects: []map[string]any{},
 		Notes: []string{}}
 	for _, kind := range Kinds() {
@@ -101,19 +99,11 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	}
 	if err == nil {
 		hashed := found.Hashed(s.salt())
-		s.Shapes, s.namespaces = &hashed, found.NamespaceNames()
+		if s.Shapes = &hashed; namespaces {
+			hashed.Namespaces = found.NamespaceNames()
+		}
 	}
 	return s, err
-}
-
-// WithNamespaces returns the snapshot with the names of the namespaces of its pods in clear text.
-func (s Snapshot) WithNamespaces() Snapshot {
-	if s.Shapes != nil {
-		shapes := *s.Shapes
-		shapes.Namespaces = s.namespaces
-		s.Shapes = &shapes
-	}
-	return s
 }
 
 // place sets the identity of the cluster.

@@ -56,7 +56,7 @@ var busy = cluster{
 
 func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 	now := time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
-	taken, err := TakeSnapshot(t.Context(), LiveView(busy), now)
+	taken, err := TakeSnapshot(t.Context(), LiveView(busy), now, false)
 	if err != nil {
 		t.Fatal(err)
 	}

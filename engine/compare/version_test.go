@@ -153,7 +153,7 @@ func TestVersionsOfNodesInADiff(t *testing.T) {
 		tt.in.objects["LinodeNodeClass"]["status"] = map[string]any{
 			"kubernetesVersion": tt.in.kept, "controlPlaneVersion": tt.in.controlPlane,
 		}
-		snapshot, err := TakeSnapshot(t.Context(), LiveView(tt.in), now)
+		snapshot, err := TakeSnapshot(t.Context(), LiveView(tt.in), now, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -141,7 +141,7 @@ func TestPodSourcesAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taken, err := compare.TakeSnapshot(t.Context(), compare.LiveView(cluster), time.Now())
+	taken, err := compare.TakeSnapshot(t.Context(), compare.LiveView(cluster), time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
