@@ -37,8 +37,8 @@ func TestDrainingPoolsAreInStatus(t *testing.T) {
 	want := []lkeplanv1alpha1.PoolStatus{
 		{Name: "old", Nodes: 12, Outdated: 12, NextWindow: at(evening), Condemned: &lkeplanv1alpha1.CondemnedStatus{
 			Since: *at(now.Add(-time.Hour)), Nodes: 20, SoonestEnd: at(evening.Add(18 * time.Minute)),
-			Message: "draining: 12 of 20 nodes are left; the pool is deleted after the last one; if only the budgets of the pool delay nodes, the last one drains about " +
-				`Sun 22 Nov 18:18 UTC; the budget 0 at "0 6 * * *" for 12h allows no disruption before Sun 22 Nov 18:00 UTC; ` +
+			Message: "draining: 12 of 20 nodes are left; the pool is deleted after the last one; " +
+				`the budget 0 at "0 6 * * *" for 12h allows no disruption before Sun 22 Nov 18:00 UTC; ` +
 				"3 nodes blocked by the PodDisruptionBudget shop/cart, which allows no eviction",
 		}},
 		{Name: "edited", Nodes: 3, Outdated: 3, Condemned: &lkeplanv1alpha1.CondemnedStatus{

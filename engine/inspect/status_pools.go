@@ -26,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/text"
@@ -86,7 +87,7 @@ func (w *reader) findOutdated() (err error) {
 		for _, n := range state.Nodes {
 			leaving[n.Name] = n.Deleting && !r.outdated[n.Name]
 		}
-		if state.Nodes, err = compare.Hold(state.Nodes, nil, w.Snapshot, w.Now); err != nil {
+		if state.Nodes, err = w.holdNodes(state.Nodes); err != nil {
 			return err
 		}
 		for _, n := range state.Nodes {
@@ -107,6 +108,17 @@ func (w *reader) findOutdated() (err error) {
 		r.pools[p.Pool] = p
 	}
 	return err
+}
+
+// holdNodes sets what blocks the removal of nodes. Those of draining pools are also blocked by pods that fit on no other
+// pool or node.
+func (w *reader) holdNodes(nodes []plan.Node) ([]plan.Node, error) {
+	for i := range nodes {
+		nodes[i].Condemned = slices.ContainsFunc(w.Snapshot.Pools, func(pool *karpv1.NodePool) bool {
+			return pool.Name == nodes[i].Pool && pool.Annotations[schemas.AnnotationRemoval] != ""
+		})
+	}
+	return compare.Hold(nodes, nil, w.Snapshot, w.Now)
 }
 
 // addDrift adds the fields that other tools have set in an object that lkeplan applies.

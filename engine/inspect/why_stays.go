@@ -207,8 +207,7 @@ func (w *reader) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string
 	if consolidation { // which pods block even if a node has a termination grace period
 		nodes[0].NoTerminationGrace = true
 	}
-	nodes, err = compare.Hold(nodes, nil, w.Snapshot, w.Now)
-	if err != nil {
+	if nodes, err = w.holdNodes(nodes); err != nil {
 		return nil, err
 	}
 	for _, h := range nodes[0].Holds {
@@ -217,6 +216,8 @@ func (w *reader) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string
 			texts = append(texts, fmt.Sprintf("the PodDisruptionBudget %s allows no eviction", h.Object))
 		case plan.HeldByDoNotDisrupt:
 			texts = append(texts, fmt.Sprintf("karpenter.sh/do-not-disrupt on %s blocks the removal", h.Object))
+		case plan.NoOtherPlace:
+			texts = append(texts, fmt.Sprintf("%s fits on no other pool or node", h.Object))
 		default:
 			texts = append(texts, h.Object)
 		}

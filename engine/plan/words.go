@@ -46,7 +46,7 @@ func (r Rolling) Progress(quote Quote) (state string, blocked []string) {
 		parts = append(parts, fmt.Sprintf("draining: %d of %d nodes are left; the pool is deleted after the last one",
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
-		if soonest := r.Condemned.Soonest; !soonest.IsZero() {
+		if soonest := r.Condemned.Soonest; !soonest.IsZero() && len(r.Holds) == 0 {
 			parts = append(parts, "if only the budgets of the pool delay nodes, the last one drains about "+text.SoonTime(soonest))
 		}
 	} else if r.Outdated > 0 {
