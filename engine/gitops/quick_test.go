@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -33,6 +34,17 @@ func TestUnchangedRevisionIsNotCompiledAgain(t *testing.T) {
 		}, work{1, 2, 0}},
 		{"a pool was edited", func(w *world, _ *lkeplanv1alpha1.NodePlan) {
 			edited := runtime.DeepCopyJSON(w.objects[general])
+			manifest.Ensure(edited, "spec", "template", "spec", "nodeClassRef")["name"] = "other"
+			w.objects[general] = edited
+		}, work{1, 1, 1}},
+		{"the label of a pool was removed", func(w *world, _ *lkeplanv1alpha1.NodePlan) {
+			edited := runtime.DeepCopyJSON(w.objects[general])
+			delete(manifest.Ensure(edited, "metadata", "labels"), kube.InventoryLabel)
+			w.objects[general] = edited
+		}, work{1, 1, 1}},
+		{"the label of a pool was removed, and a field was edited", func(w *world, _ *lkeplanv1alpha1.NodePlan) {
+			edited := runtime.DeepCopyJSON(w.objects[general])
+			delete(manifest.Ensure(edited, "metadata", "labels"), kube.InventoryLabel)
 			manifest.Ensure(edited, "spec", "template", "spec", "nodeClassRef")["name"] = "other"
 			w.objects[general] = edited
 		}, work{1, 1, 1}},

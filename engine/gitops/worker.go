@@ -336,7 +336,8 @@ func (w *Worker) nothingToDo(ctx context.Context, fetched revision) (outcome, bo
 		revision: fetched, cluster: cluster, head: known.Head, base: compiled{Answer: compile.Answer{Result: known.Base}},
 	}
 	p, err := w.compare(ctx, rev, nil)
-	if err != nil || !p.Plan.Empty() || len(p.refused)+len(p.stays)+len(p.Condemned) > 0 {
+	changes := func(t compare.Target) bool { return !t.Unchanged } // also only the label of the NodePlan
+	if err != nil || !p.Plan.Empty() || slices.ContainsFunc(p.Targets, changes) || len(p.refused)+len(p.stays)+len(p.Condemned) > 0 {
 		return outcome{}, false
 	}
 	if err := w.takeInventory(ctx, rev, p, false); err != nil {

@@ -38,6 +38,8 @@ func (i Inventory) Declared(live map[string]any, label string, imports []config.
 	switch owner := manifest.Label(live, kube.InventoryLabel); {
 	case owner == label && (i.Has(live) || kube.Applied(live)):
 		return Ours
+	case owner == "" && i.Has(live) && kube.Applied(live): // its label was removed by hand
+		return Ours
 	case owner != label && strings.HasPrefix(owner, kube.NodePlanOwner+"."):
 		return HeldByOther
 	case kube.Applied(live) || slices.ContainsFunc(imports, func(i config.Import) bool {
