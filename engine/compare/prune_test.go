@@ -48,6 +48,7 @@ func TestRemovalDrainsAPoolAndCanBeCanceled(t *testing.T) {
 		head      string // declared or removed
 		nodes     int
 		now       bool     // pools go at once
+		edited    bool     // its marks have been removed by hand, except for the annotation
 		changes   []string // objects, with the action, the stage and the effect
 		condemned int      // pools whose removal is applied
 		rolling   string   // how far the pool is
@@ -58,6 +59,7 @@ func TestRemovalDrainsAPoolAndCanBeCanceled(t *testing.T) {
 		{name: "its removal starts, and keeps its class", head: "removed", nodes: 20,
 			changes: []string{"NodePool delete " + string(plan.StartRemoval) + " roll"}, condemned: 1, moved: 20},
 		{name: "it drains", head: "removed", nodes: 12, rolling: "12 of 20"},
+		{name: "edited by hand, it drains again", head: "removed", nodes: 12, edited: true, condemned: 1, rolling: "12 of 20"},
 		{name: "declared again, it keeps those that are left", head: "declared", nodes: 12,
 			changes: []string{"NodePool update " + string(plan.CancelRemoval) + " in_place"}},
 		{name: "it is removed again", head: "removed", nodes: 12,
@@ -69,6 +71,9 @@ func TestRemovalDrainsAPoolAndCanBeCanceled(t *testing.T) {
 			changes: []string{"LinodeNodeClass delete  none", "NodePool delete drained none"}},
 	} {
 		t.Run(step.name, func(t *testing.T) {
+			if step.edited {
+				delete(manifest.Ensure(live["NodePool"], "spec", "limits"), "nodes")
+			}
 			view := cluster{}
 			for kind, obj := range live {
 				view[kind] = []string{textOf(t, obj)}
@@ -84,6 +89,9 @@ func TestRemovalDrainsAPoolAndCanBeCanceled(t *testing.T) {
 				LiveOptions{Base: head, Prices: prices, Now: at, Prune: true, PruneNow: step.now})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if err := found.Judged(); err != nil {
+				t.Error(err)
 			}
 			var changes []string
 			for _, c := range found.Plan.Changes {

@@ -60,7 +60,9 @@ func (c Comparison) Judged() error {
 		}
 	}
 	for _, t := range c.Condemned {
-		if key := manifest.KeyOf(t.Desired); !t.Unchanged && changes[key].Prune == "" {
+		// A removal that was started is judged: it only gets back marks that were edited.
+		key := manifest.KeyOf(t.Desired)
+		if _, draining := plan.ReadRemoval(t.Live); !t.Unchanged && changes[key].Prune == "" && !draining {
 			unjudged = append(unjudged, key.String()+": the removal of its nodes")
 		}
 	}
