@@ -154,11 +154,17 @@ func TestNothingBeginsWhileDisruptionIsStopped(t *testing.T) {
 			running = s.startController(args...)
 			kills++
 		} else {
+			applied := ""
+			s.untilPlan("fleet", "there is an applied commit", func(np *lkeplanv1alpha1.NodePlan) bool {
+				applied = np.Status.LastAppliedRevision
+				return true
+			})
 			revision++
 			s.source("fleet", stoppedFleet(revision))
 			commits++
 			s.untilPlan("fleet", "the commit waits, or was still applied", func(np *lkeplanv1alpha1.NodePlan) bool {
-				return strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "Disruption is stopped until") || time.Now().After(end)
+				return strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "Disruption is stopped until") ||
+					np.Status.LastAppliedRevision != applied
 			})
 		}
 		s.scaleTo("grows", i+1)
