@@ -55,9 +55,9 @@ type LiveOptions struct {
 	Market *catalog.Catalog
 	// Turn limits how many simulations run at a time; nil for no limit.
 	Turn Turn
-	// Settled plans as if Karpenter moved no node. Such a plan must not be applied: it shows whether guards refuse a plan only
+	// WithoutMoves plans as if Karpenter moved no node. Such a plan must not be applied: it shows whether guards refuse a plan only
 	// because it is unknown which nodes move.
-	Settled bool
+	WithoutMoves bool
 	// By is the applied revision, which is recorded on the objects whose nodes it rolls; the zero Revision if unknown.
 	By manifest.RolledBy
 }
@@ -136,7 +136,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Others = undeclaredPools(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster,
-		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn, opts.Market == nil && changesCatalog(opts.Base, head), opts.Settled}, notes)
+		simulated{head.Cluster, cmp.Or(opts.Market, opts.Prices), opts.Turn, opts.Market == nil && changesCatalog(opts.Base, head), opts.WithoutMoves}, notes)
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -48,11 +48,11 @@ type Whole struct {
 
 // simulated is where the disruption of Karpenter is simulated.
 type simulated struct {
-	cluster  config.Cluster
-	prices   *catalog.Catalog
-	turn     Turn
-	repriced bool // the prices are of a catalogue that the change alters, so that they could hide what moves
-	settled  bool // no node moves
+	cluster      config.Cluster
+	prices       *catalog.Catalog
+	turn         Turn
+	repriced     bool // the prices are of a catalogue that the change alters, so that they could hide what moves
+	withoutMoves bool // no node moves
 }
 
 // Turn waits until disruption can be simulated, and returns what ends the simulation; nil never waits. The controller limits the
@@ -81,7 +81,7 @@ func tooLarge(pods, nodes int) string {
 
 // movesOf simulates which nodes Karpenter moves only after a plan.
 func movesOf(ctx context.Context, p plan.Plan, in View, nodes []plan.Node, by simulated, now time.Time) (plan.Moves, error) {
-	if by.settled {
+	if by.withoutMoves {
 		return plan.Moves{Known: true}, nil
 	}
 	if by.turn != nil {

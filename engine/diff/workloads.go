@@ -29,6 +29,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if err != nil {
 		return err
 	}
+	from.CostBy = d.Pods.CostBy
 	access := d.Access
 	if d.member != nil {
 		access.Context = c.Head.Cluster.Name

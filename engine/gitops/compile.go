@@ -43,12 +43,12 @@ func (c compiled) digest() (string, error) {
 // candidate is a compiled revision, with what it is compared with: the last applied files, and the cluster.
 type candidate struct {
 	revision
-	head     compile.Result
-	read     isolate.Pick // the files that the compiler read
-	base     compiled     // what was last applied
-	cluster  Cluster      // as the account of the NodePlan
-	deleting bool         // the NodePlan is being deleted, with everything that it applied
-	settled  bool         // it is compared as if Karpenter moved no node, and not applied
+	head         compile.Result
+	read         isolate.Pick // the files that the compiler read
+	base         compiled     // what was last applied
+	cluster      Cluster      // as the account of the NodePlan
+	deleting     bool         // the NodePlan is being deleted, with everything that it applied
+	withoutMoves bool         // it is compared as if Karpenter moved no node, and not applied
 	// othersDeclare caches what other NodePlans declare at this revision.
 	othersDeclare map[client.ObjectKey]declaration
 }

@@ -38,6 +38,9 @@ type pooled struct {
 	ends    []string
 }
 
+// Get finds nothing: each object has its label.
+func (c *pooled) Get(context.Context, map[string]any) (map[string]any, error) { return nil, nil }
+
 func (c *pooled) ListLabelled(
 	_ context.Context, apiVersion, kind, label, value string,
 ) (objects []map[string]any, err error) {

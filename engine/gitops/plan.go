@@ -62,6 +62,7 @@ func (w *Worker) plan(ctx context.Context, rev *candidate) (p judged, err error)
 // is applied, part reports whether an object outside of it is deleted; nil means that the whole revision is applied.
 func (w *Worker) compare(ctx context.Context, rev *candidate, part func(config.Object) bool) (judged, error) {
 	view, left := newView(rev.cluster, w.Cache, rev.head), w.leftovers(rev, part)
+	view.applied = left.inventory
 	asking, cancel := context.WithTimeout(ctx, stepTimeout(rev.np)) // listing other owners may compile other NodePlans
 	defer cancel()
 	market := w.Prices()
@@ -74,7 +75,7 @@ func (w *Worker) compare(ctx context.Context, rev *candidate, part func(config.O
 		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },
-		Turn:   w.Turn, Settled: rev.settled,
+		Turn:   w.Turn, WithoutMoves: rev.withoutMoves,
 		By: manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.cause},
 	})
 	if err != nil {
@@ -298,11 +299,11 @@ func (w *Worker) awaitsMachines(ctx context.Context, rev *candidate, p judged) e
 	if !p.Plan.Refused() || len(p.Plan.Joining) == 0 || asked || w.Now().Sub(began) >= longestJoining {
 		return nil
 	}
-	settled := *rev
-	settled.settled = true
-	q, err := w.compare(ctx, &settled, nil)
+	still := *rev
+	still.withoutMoves = true
+	q, err := w.compare(ctx, &still, nil)
 	if err == nil {
-		err = w.judge(ctx, &settled, &q)
+		err = w.judge(ctx, &still, &q)
 	}
 	if err != nil {
 		return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)

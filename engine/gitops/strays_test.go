@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -87,6 +90,38 @@ func TestOnlyAppliedObjectsArePruned(t *testing.T) {
 				t.Errorf("deleted: %v; %s: %s", w.deleted, o.reason, o.message)
 			}
 		})
+	}
+}
+
+// TestDrainingPoolWithoutItsLabelIsNotForgotten: the UID in the inventory names it, and the label is put back.
+func TestDrainingPoolWithoutItsLabelIsNotForgotten(t *testing.T) {
+	w := newWorld(t)
+	np := w.plan("fleet", "a", "fleet")
+	w.commit(map[string]string{"a": pools("a", "general", "web")})
+	w.reconcile(np)
+	web := manifest.Key{Kind: "NodePool", Name: "web"}
+	w.claims = []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}}
+	w.commit(map[string]string{"a": pools("a", "general")})
+	w.reconcile(np)
+	if _, draining := plan.ReadRemoval(w.objects[web]); !draining {
+		t.Fatalf("it does not drain: %v", w.objects[web])
+	}
+	edited := runtime.DeepCopyJSON(w.objects[web])
+	delete(manifest.Ensure(edited, "metadata", "labels"), kube.InventoryLabel)
+	for _, entry := range manifest.Map(edited, "metadata")["managedFields"].([]any) { // as kubectl label does
+		delete(manifest.Map(entry.(map[string]any), "fieldsV1", "f:metadata", "f:labels"), "f:"+kube.InventoryLabel)
+	}
+	w.objects[web] = edited
+	for range 2 {
+		o := w.reconcile(np)
+		listed := slices.ContainsFunc(np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool { return strings.HasPrefix(e.ID, "_web_") })
+		if label := manifest.Label(w.objects[web], kube.InventoryLabel); label != "nodeplan.fleet.a" || !listed {
+			t.Errorf("the label is %q, and the inventory %v; %s: %s", label, np.Status.Inventory, o.reason, o.message)
+		}
+	}
+	w.claims = nil
+	if w.reconcile(np); w.objects[web] != nil {
+		t.Error("it stays after its last node")
 	}
 }
 

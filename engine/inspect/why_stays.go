@@ -120,7 +120,7 @@ func (w *reader) aged(nc *karpv1.NodeClaim) []string {
 	sentence := fmt.Sprintf("pool %s replaces nodes by age: refresh_after is %s, and the node is due at %s", pool.Name, text.Duration(after),
 		text.SoonTime(age.Due(nc.CreationTimestamp.Time, nc.Name, after)))
 	if night, ok := w.rolls.pools[pool.Name].Refresh.Night(nc.Name); ok {
-		sentence += fmt.Sprintf("; the budgets let it go between %s and %s", text.SoonTime(night.From), text.SoonTime(night.Until))
+		sentence += fmt.Sprintf("; the budgets let it go from %s", text.SoonTime(night.First))
 	}
 	return []string{sentence}
 }

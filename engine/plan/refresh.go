@@ -40,6 +40,7 @@ type Calendar struct {
 type Night struct {
 	From  time.Time    `json:"from"`
 	Until time.Time    `json:"until"`
+	First time.Time    `json:"first" doc:"When the first of these nodes goes."`
 	Nodes List[string] `json:"nodes" doc:"The NodeClaims of the nodes that go, in this order."`
 }
 
@@ -114,7 +115,7 @@ func (c *Calendar) apply(now, at time.Time) {
 			}
 			oldest = max(oldest, start.Sub(left[i].Created))
 			if start.Before(now.Add(fortnight)) {
-				c.add(from, until, left[i].Name)
+				c.add(from, until, start, left[i].Name)
 			} else {
 				c.Later++
 			}
@@ -149,9 +150,9 @@ func (c *Calendar) next(left []Node, from time.Time) (i int, at time.Time) {
 	return i, at
 }
 
-func (c *Calendar) add(from, until time.Time, claim string) {
+func (c *Calendar) add(from, until, start time.Time, claim string) {
 	if last := len(c.Nights) - 1; last < 0 || !c.Nights[last].From.Equal(from) {
-		c.Nights = append(c.Nights, Night{From: from.UTC(), Until: until.UTC()})
+		c.Nights = append(c.Nights, Night{From: from.UTC(), Until: until.UTC(), First: start.UTC()})
 	}
 	last := &c.Nights[len(c.Nights)-1]
 	last.Nodes = append(last.Nodes, claim)
@@ -193,7 +194,7 @@ func (c *Calendar) Lines(quote Quote) (lines []string) {
 	}
 	for _, n := range c.Nights {
 		names := n.Nodes[:min(len(n.Nodes), mostNamed)]
-		line := fmt.Sprintf("%s: %s replaced by age: %s", text.SoonTime(n.From), text.Count(len(n.Nodes), "node"), text.Quoted(names, quote))
+		line := fmt.Sprintf("%s: %s replaced by age: %s", text.SoonTime(n.First), text.Count(len(n.Nodes), "node"), text.Quoted(names, quote))
 		if more := len(n.Nodes) - len(names); more > 0 {
 			line += fmt.Sprintf(" and %d more", more)
 		}
@@ -209,7 +210,7 @@ func (c *Calendar) Short() string {
 	}
 	var parts []string
 	for _, n := range c.Nights {
-		parts = append(parts, fmt.Sprintf("%d at %s", len(n.Nodes), text.SoonTime(n.From)))
+		parts = append(parts, fmt.Sprintf("%d from %s", len(n.Nodes), text.SoonTime(n.First)))
 	}
 	sentence := ""
 	if len(parts) > 0 {

@@ -23,6 +23,7 @@ type oldestFirst struct{ disruption.Method }
 // v1.15.0, Drift.ComputeCommands), so that for the time of the call, nodes that are due by age have other conditions.
 func (o oldestFirst) ComputeCommands(ctx context.Context, budgets map[string]int, candidates ...*disruption.Candidate,
 ) ([]disruption.Command, error) {
+	afterAll := time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC) // later than any condition
 	candidates = slices.Clone(candidates)
 	slices.SortFunc(candidates, func(a, b *disruption.Candidate) int {
 		x, y := a.NodeClaim, b.NodeClaim
@@ -44,9 +45,6 @@ func (o oldestFirst) ComputeCommands(ctx context.Context, budgets map[string]int
 	}
 	return o.Method.ComputeCommands(ctx, budgets, candidates...)
 }
-
-// afterAll is later than any condition.
-var afterAll = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // boolCompare orders false before true.
 func boolCompare(a, b bool) int {
