@@ -17,10 +17,10 @@ import (
 func inhabited(t *testing.T) (*sandbox, *controller) {
 	s := startSandbox(t)
 	said := s.run("lkeplan", "crds", "apply")
-	if n := strings.Count(said, " created\n"); n != 8 {
+	if n := strings.Count(said, " created\n"); n != 9 {
 		t.Errorf("%d CRDs were created:\n%s", n, said)
 	}
-	if said := s.run("lkeplan", "crds", "apply"); strings.Count(said, " unchanged\n") != 8 {
+	if said := s.run("lkeplan", "crds", "apply"); strings.Count(said, " unchanged\n") != 9 {
 		t.Errorf("applied again:\n%s", said)
 	}
 	s.kube("", "create", "namespace", "lkeplan-system")
@@ -143,7 +143,7 @@ func TestDoctor(t *testing.T) {
 		"--serviceaccount=lkeplan-system:"+gitopsAccount) // it has no account of the namespace
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
 	said = s.ends(0, "doctor", "--cluster", "sandbox")
-	mustContain(t, said, "ok    CRDs: all 8", "lkeplan-system/lkeplan-controller works",
+	mustContain(t, said, "ok    CRDs: all 9", "lkeplan-system/lkeplan-controller works",
 		"lkeplan-system/lkeplan-gitops works", "the account lkeplan-system/lkeplan-controller has all",
 		"the account lkeplan-system/lkeplan-gitops has all", "ok    NodePlan: 1 ready",
 		"ok    Linode API: the token has the scope lke:read_write", "ok    LKE cluster: sandbox is")
